@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Times PyTorch's attention kernels at the shapes of fa2-bench, and sets our numbers beside theirs.
+
+    peers.py --grid paper --out peers.json                              measure (needs torch and an NVIDIA GPU)
+    peers.py --shapes shapes.json --merge ours.json --out forward.json  measure, and merge our record
+    peers.py --merge ours.json peers.json --out forward.json            only merge (needs neither)
+
+Records have the format of benches/record. Run this and fa2-bench on one machine in one session, or their ratios mean
+nothing: records of two GPUs or two drivers don't merge.
+
+Inputs come in sets that take turns, so that no call finds its inputs in the L2 cache. Both paths write the log-sum-exp,
+as ours does. A CUDA graph holds the calls of a timed window; where a path can't be captured, its calls are queued one
+by one between the same two events, and its rows say so.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+
+import plot
+
+PATHS = ("torch_flash", "torch_cudnn")
+INPUT_SETS = 2
+WINDOW_MS = 2.0
+WARM_UP_WINDOWS = 3
+# Rows of Q that are compared, at each end: the ends are where a mask or a ragged tile goes wrong.
+CHECKED_ROWS = 128
+METHOD = (
+    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; rounds interleaved in random "
+    f"order; {INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """One attention problem."""
+
+    dtype: str
+    b: int
+    h: int
+    hkv: int
+    sq: int
+    sk: int
+    d: int
+    causal: bool
+
+    def flops(self):
+        """Two matrix products over all of S; a causal mask leaves half."""
+        return 4 * self.b * self.h * self.sq * self.sk * self.d / (2 if self.causal else 1)
+
+
+def paper_grid():
+    """The grid of the FlashAttention-2 paper: 16k tokens a batch, 2048 columns over all heads."""
+    tokens, hidden = 16 * 1024, 2048
+    return [
+        Shape(dtype, tokens // s, hidden // d, hidden // d, s, s, d, causal)
+        for dtype in ("f16", "bf16")
+        for d in (64, 128, 256)
+        for causal in (False, True)
+        for s in (512, 1024, 2048, 4096, 8192, 16384)
+    ]
+
+
+def read_shapes(path):
+    """Shapes from a JSON list, or from JSON lines. Other fields of an object are ignored: rows of a record will do."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        lines = [line for line in text.splitlines() if line.strip()]
+        items = json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in lines]
+        return [Shape(**{field.name: item[field.name] for field in dataclasses.fields(Shape)}) for item in items]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        names = ", ".join(field.name for field in dataclasses.fields(Shape))
+        sys.exit(f"{path}: {error!r}. Give a JSON list, or one object a line, of objects with {names}")
+
+
+def open_torch():
+    """PyTorch, if it is here and sees a GPU."""
+    try:
+        import torch
+    except ImportError:
+        sys.exit("This Python lacks PyTorch, which measures: python3 -m pip install torch, or only --merge")
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch sees no NVIDIA GPU: check nvidia-smi and that torch was built with CUDA, or only --merge")
+    return torch
+
+
+def attention_call(torch, path, causal):
+    """The function of (q, k, v) that `path` stands for.
+
+    scaled_dot_product_attention picks from these operators. Called directly, no other can step in.
+    """
+    if path == "torch_flash":
+        return lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[0]
+    return lambda q, k, v: torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)[0]
+
+
+def make_inputs(torch, shape):
+    """One set of q, k, v, each stored [B, S, H, D] and seen as [B, H, S, D]."""
+    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[shape.dtype]
+
+    def draw(length, heads):
+        return torch.randn(shape.b, length, heads, shape.d, device="cuda", dtype=dtype).transpose(1, 2)
+
+    return draw(shape.sq, shape.h), draw(shape.sk, shape.hkv), draw(shape.sk, shape.hkv)
+
+
+def naive_attention(torch, shape, rows, q, k, v):
+    """softmax(Q K^T / sqrt(D)) V for some rows of one head, in the type of its inputs.
+
+    The causal mask is aligned bottom-right: the last row sees the last key. A row that sees no key is 0.
+    """
+    scores = q @ k.T / math.sqrt(shape.d)
+    if shape.causal:
+        keys = torch.arange(shape.sk, device="cuda")
+        scores = scores.masked_fill(keys[None, :] > rows[:, None] + (shape.sk - shape.sq), float("-inf"))
+    return torch.softmax(scores, -1).nan_to_num(0.0) @ v
+
+
+def what_is_wrong(torch, shape, inputs, output):
+    """Why `output` must not be timed, or None.
+
+    In the first and the last head it may be off from f64 by twice what a naive computation in its own type is, and
+    by one rounding of the largest value more.
+    """
+    q, k, v = inputs
+    rows = torch.arange(shape.sq, device="cuda")
+    if shape.sq > 2 * CHECKED_ROWS:
+        rows = torch.cat([rows[:CHECKED_ROWS], rows[-CHECKED_ROWS:]])
+    for batch, head in {(0, 0), (shape.b - 1, shape.h - 1)}:
+        kv_head = head // (shape.h // shape.hkv)
+        part = q[batch, head][rows], k[batch, kv_head], v[batch, kv_head]
+        truth = naive_attention(torch, shape, rows, *(x.double() for x in part))
+        naive = naive_attention(torch, shape, rows, *part)
+        allowed = 2 * (naive - truth).abs().max() + torch.finfo(output.dtype).eps * truth.abs().max()
+        error = (output[batch, head][rows] - truth).abs().max()
+        # Not `error > allowed`: a NaN is wrong too.
+        if not error <= allowed:
+            return f"off by {error:.2e} where {allowed:.2e} is allowed"
+    return None
+
+
+class Window:
+    """As many calls of one path as fill a timed window."""
+
+    def __init__(self, torch, call, input_sets):
+        self.torch, self.call, self.input_sets = torch, call, input_sets
+        self.calls, self.replay, self.note = len(input_sets), self.enqueue, ""
+        first = min(self.time() for _ in range(WARM_UP_WINDOWS))
+        # Whole turns over the input sets.
+        self.calls *= max(1, round(WINDOW_MS / (first * self.calls)))
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                self.enqueue()
+            self.replay = graph.replay
+        except RuntimeError:
+            self.note = "event window, not a CUDA graph"
+        for _ in range(WARM_UP_WINDOWS):
+            self.time()
+
+    def enqueue(self):
+        """Queues the calls one by one."""
+        for call in range(self.calls):
+            self.call(*self.input_sets[call % len(self.input_sets)])
+
+    def time(self):
+        """Milliseconds a call, on the GPU."""
+        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        self.replay()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / self.calls
+
+
+def measure_shape(torch, shape, paths, rounds):
+    """Rows of `shape`, one for each path that computes it rightly."""
+    input_sets = [make_inputs(torch, shape) for _ in range(INPUT_SETS)]
+    windows = {}
+    for path in paths:
+        call = attention_call(torch, path, shape.causal)
+        try:
+            wrong = what_is_wrong(torch, shape, input_sets[0], call(*input_sets[0]))
+            if wrong is None:
+                windows[path] = Window(torch, call, input_sets)
+        except RuntimeError as error:
+            wrong = str(error).splitlines()[0]
+        if wrong is not None:
+            print(f"  {path}: no row: {wrong}", file=sys.stderr)
+    times = {path: [] for path in windows}
+    for _ in range(rounds):
+        for path in random.sample(list(windows), len(windows)):
+            times[path].append(windows[path].time())
+    return [row_of(shape, path, times[path], windows[path].note) for path in windows]
+
+
+def row_of(shape, path, times, note):
+    """A row of a record, from the milliseconds of each round."""
+    median = statistics.median(times)
+    return {
+        "pass": "fwd",
+        "path": path,
+        **dataclasses.asdict(shape),
+        "note": note,
+        "ms": [round(ms, 5) for ms in (min(times), median, max(times))],
+        "tflops": round(shape.flops() / median / 1e9, 1),
+        "gbps": None,
+    }
+
+
+def measure(shapes, paths, rounds):
+    """A record of all shapes."""
+    torch = open_torch()
+    torch.manual_seed(0)
+    rows = []
+    for done, shape in enumerate(shapes, 1):
+        print(f"[{done}/{len(shapes)}] {shape}", file=sys.stderr, flush=True)
+        rows += measure_shape(torch, shape, paths, rounds)
+        torch.cuda.empty_cache()
+    if not rows:
+        sys.exit("No path computed any of the shapes: the reasons stand above")
+    versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": str(torch.backends.cudnn.version())}
+    return {
+        "gpu": torch.cuda.get_device_name(),
+        "driver": output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"),
+        "date": datetime.date.today().isoformat(),
+        "commit": output_of("git", "rev-parse", "--short", "HEAD"),
+        "versions": versions,
+        "method": f"{METHOD}; {rounds} rounds",
+        "rows": rows,
+    }
+
+
+def output_of(*command):
+    """What a command prints, or nothing where it can't run: a record is worth keeping without it."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def merge(records):
+    """One record of all rows. Where two have a row of one path and shape, the later one counts."""
+    first = records[0]
+    for record in records[1:]:
+        for field in ("gpu", "driver"):
+            if record[field] != first[field]:
+                sys.exit(f"Not merged: one record has {field} {first[field]!r}, another {record[field]!r}")
+    methods = list(dict.fromkeys(record["method"] for record in records))
+    rows = {plot.row_key(row): row for record in records for row in record["rows"]}
+    return {
+        **first,
+        "versions": {name: version for record in records for name, version in record["versions"].items()},
+        "method": " | ".join(methods),
+        "rows": list(rows.values()),
+    }
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--shapes", metavar="FILE", help="shapes to measure, as JSON")
+    what.add_argument("--grid", choices=["paper"], help="a set of shapes to measure")
+    parser.add_argument("--paths", default=",".join(PATHS), help="what to measure, separated by commas [%(default)s]")
+    parser.add_argument("--rounds", type=int, default=15, help="timed windows of each path and shape [%(default)s]")
+    parser.add_argument("--merge", nargs="+", default=[], metavar="RECORD", help="records to merge, ours first")
+    parser.add_argument("--out", metavar="FILE", help="where to write the record")
+    args = parser.parse_args()
+
+    paths = args.paths.split(",")
+    unknown = [path for path in paths if path not in PATHS]
+    if unknown:
+        parser.error(f"--paths: there is no {', '.join(unknown)}; there are {', '.join(PATHS)}")
+    if args.rounds < 1:
+        parser.error(f"--rounds: {args.rounds} is below 1")
+    records = [plot.read_record(path) for path in args.merge]
+    if args.shapes or args.grid:
+        records.append(measure(read_shapes(args.shapes) if args.shapes else paper_grid(), paths, args.rounds))
+    if not records:
+        parser.error("there is nothing to do: give --shapes or --grid, or --merge")
+    record = merge(records)
+    if args.out:
+        plot.write_record(args.out, record)
+    print(plot.table(record))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+//! Command-line values that the programs share: element type, mask, tile, plan.
+
+use clap::{Args, ValueEnum};
+use fa2_cubecl::{Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, RowCopy, Tile};
+use std::str::FromStr;
+
+/// Element type, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DtypeArg {
+    /// IEEE binary16.
+    F16,
+    /// bfloat16.
+    Bf16,
+}
+
+impl From<DtypeArg> for Dtype {
+    fn from(dtype: DtypeArg) -> Self {
+        match dtype {
+            DtypeArg::F16 => Self::F16,
+            DtypeArg::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+/// A tile as `BLOCK_M,BLOCK_N,WARPS,STAGES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileArg(pub Tile);
+
+impl FromStr for TileArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[block_m, block_n, warps, stages]) => {
+                Ok(Self(Tile { block_m, block_n, warps, stages }))
+            }
+            _ => Err(format!("{text:?} is not BLOCK_M,BLOCK_N,WARPS,STAGES, such as 128,64,4,2")),
+        }
+    }
+}
+
+/// A kernel configuration on the command line.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ConfigArgs {
+    /// Element type.
+    #[arg(long, value_enum, default_value = "f16")]
+    pub dtype: DtypeArg,
+    /// Head size, 8 to 256 in steps of 8.
+    #[arg(long, default_value_t = 64)]
+    pub d: u32,
+    /// Causal mask.
+    #[arg(long)]
+    pub causal: bool,
+    /// Force a tile: BLOCK_M,BLOCK_N,WARPS,STAGES. Without it the heuristics choose.
+    #[arg(long)]
+    pub tile: Option<TileArg>,
+    /// The article's copies: four lanes a row.
+    #[arg(long)]
+    pub half_row: bool,
+}
+
+impl ConfigArgs {
+    /// The mask.
+    #[must_use]
+    pub fn mask(&self) -> Mask {
+        if self.causal { Mask::Causal(Alignment::BottomRight) } else { Mask::None }
+    }
+
+    /// The configuration for a GPU with `shared_bytes` of shared memory a cube.
+    ///
+    /// # Errors
+    /// The rule that the values break.
+    pub fn config(&self, gpu: fa2_cubecl::Gpu) -> Result<FwdConfig, ConfigError> {
+        let config = match self.tile {
+            Some(TileArg(tile)) => {
+                FwdConfig::new(self.dtype.into(), self.d, MaskKind::from(self.mask()), tile)?
+            }
+            None => fa2_cubecl::choose(&self.problem(), gpu)?.config,
+        };
+        if self.half_row { config.with_row_copy(RowCopy::HalfRow) } else { Ok(config) }
+    }
+
+    /// A problem of the configuration's kind; its lengths are the benchmark's middle.
+    fn problem(&self) -> Problem {
+        let heads = 2048 / self.d as usize;
+        Problem {
+            batch: 4,
+            heads_q: heads,
+            heads_kv: heads,
+            seq_q: 4096,
+            seq_k: 4096,
+            head_dim: self.d as usize,
+            dtype: self.dtype.into(),
+            mask: self.mask(),
+            scale: (self.d as f32).sqrt().recip(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Time of a kernel's first call: compilation and loading by the driver included.
+
+use crate::arguments::ConfigArgs;
+use crate::suite::engine::Loaded;
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use cubecl::future::block_on;
+use fa2_cubecl::FwdPlan;
+use fa2_testing::{Case, Causal, inputs};
+use half::{bf16, f16};
+use std::time::Instant;
+
+/// Options of `fa2-bench first-call`.
+#[derive(Debug, Args)]
+pub struct FirstCallArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Runs `fa2-bench first-call`.
+///
+/// # Errors
+/// Where there is no usable GPU.
+pub fn run(args: &FirstCallArgs) -> Result<()> {
+    let client = cubecl::Device::cuda(0).context("no CUDA device")?.client();
+    let gpu = fa2_cubecl::gpu(&client)?;
+    let plan = FwdPlan { config: args.config.config(gpu)?, section: 1 };
+    let causal = if args.config.causal { Causal::BottomRight } else { Causal::None };
+    let case = Case::new("first", 1, 2, 256, args.config.d as usize).causal(causal);
+    let sync = || block_on(client.sync()).map_err(|error| anyhow!("{error:?}"));
+    let call: Box<dyn Fn() -> Result<()>> = match args.config.dtype {
+        crate::arguments::DtypeArg::F16 => {
+            let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
+            let client = client.clone();
+            Box::new(move || Ok(loaded.launch(&client, Some(plan)).map(|_| ())?))
+        }
+        crate::arguments::DtypeArg::Bf16 => {
+            let loaded = Loaded::new(&client, &case, &inputs::generate::<bf16>(&case, 1));
+            let client = client.clone();
+            Box::new(move || Ok(loaded.launch(&client, Some(plan)).map(|_| ())?))
+        }
+    };
+    sync()?;
+    for name in ["first", "second"] {
+        let started = Instant::now();
+        call()?;
+        sync()?;
+        println!("{name} call: {:.1} ms ({})", started.elapsed().as_secs_f64() * 1e3, plan.config);
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Records of measurements: the rows and the facts of the machine, as JSON and CSV.
+
+use anyhow::{Context, Result};
+use fa2_cubecl::{Dtype, Mask, Problem};
+use serde::Serialize;
+use std::path::Path;
+
+/// One measured shape on one path.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// fwd, bwd, ...
+    pub pass: &'static str,
+    /// The implementation.
+    pub path: String,
+    /// f16 or bf16.
+    pub dtype: &'static str,
+    /// Batch entries.
+    pub b: usize,
+    /// Query heads.
+    pub h: usize,
+    /// Key/value heads.
+    pub hkv: usize,
+    /// Query rows.
+    pub sq: usize,
+    /// Key rows.
+    pub sk: usize,
+    /// Head size.
+    pub d: usize,
+    /// Causal mask.
+    pub causal: bool,
+    /// The kernel's configuration.
+    pub note: String,
+    /// Least, median and largest milliseconds of the rounds.
+    pub ms: [f64; 3],
+    /// From the median.
+    pub tflops: f64,
+    /// Bytes a second, where that is what counts.
+    pub gbps: Option<f64>,
+}
+
+impl Row {
+    /// A forward row from the milliseconds of all rounds.
+    #[must_use]
+    pub fn forward(path: &str, problem: &Problem, note: String, mut ms: Vec<f64>) -> Self {
+        ms.sort_by(f64::total_cmp);
+        let ms = [ms[0], ms[ms.len() / 2], ms[ms.len() - 1]];
+        Self {
+            pass: "fwd",
+            path: path.into(),
+            dtype: match problem.dtype {
+                Dtype::F16 => "f16",
+                Dtype::Bf16 => "bf16",
+            },
+            b: problem.batch,
+            h: problem.heads_q,
+            hkv: problem.heads_kv,
+            sq: problem.seq_q,
+            sk: problem.seq_k,
+            d: problem.head_dim,
+            causal: problem.mask != Mask::None,
+            note,
+            ms,
+            tflops: problem.flops() / ms[1] / 1e9,
+            gbps: None,
+        }
+    }
+}
+
+/// Rows with the facts of their machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// The GPU's name.
+    pub gpu: String,
+    /// The driver's version.
+    pub driver: String,
+    /// Day of the run.
+    pub date: String,
+    /// Commit of the code.
+    pub commit: String,
+    /// Versions of the crates behind it.
+    pub versions: serde_json::Value,
+    /// Clock, warm-up, rounds, and what is inside the timed region.
+    pub method: String,
+    /// The measurements.
+    pub rows: Vec<Row>,
+}
+
+impl Record {
+    /// Writes `path` and, beside it, the rows as CSV.
+    ///
+    /// # Errors
+    /// Where a file can't be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let json = serde_json::to_string_pretty(self)?;
+        std::fs::write(path, json + "\n").with_context(|| path.display().to_string())?;
+        let mut csv = String::from("pass,path,dtype,b,h,hkv,sq,sk,d,causal,min_ms,median_ms,max_ms,tflops,note\n");
+        for row in &self.rows {
+            let Row { pass, path, dtype, b, h, hkv, sq, sk, d, causal, note, ms, tflops, .. } = row;
+            let [least, median, most] = ms;
+            csv += &format!(
+                "{pass},{path},{dtype},{b},{h},{hkv},{sq},{sk},{d},{causal},{least:.5},{median:.5},{most:.5},{tflops:.2},{note}\n"
+            );
+        }
+        let csv_path = path.with_extension("csv");
+        std::fs::write(&csv_path, csv).with_context(|| csv_path.display().to_string())
+    }
+}
+
+/// Version of the NVIDIA driver, as the kernel module reports it.
+#[must_use]
+pub fn driver() -> String {
+    // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    let is_version = |word: &&str| word.split('.').count() >= 2 && word.starts_with(|c: char| c.is_ascii_digit());
+    text.split_whitespace().find(is_version).unwrap_or("unknown").to_owned()
+}

@@ -1,0 +1,54 @@
+//! A result is checked before it is timed: the last rows of one head against the f64 oracle.
+
+use crate::bench::pool::Pool;
+use crate::suite::engine::KernelElement;
+use anyhow::{Result, ensure};
+use cubecl::client::Client;
+use fa2_cubecl::{FwdPlan, Mask, Problem, forward};
+use fa2_testing::{Case, Causal, Report, composed, oracle};
+
+/// Query rows that are compared.
+const ROWS: usize = 64;
+
+/// Runs `problem` once and compares the last rows of its last head.
+///
+/// # Errors
+/// Where the launch fails or the result is wrong.
+pub fn verify<E: KernelElement>(
+    client: &Client,
+    pool: &Pool<E>,
+    problem: &Problem,
+    plan: Option<FwdPlan>,
+) -> Result<FwdPlan> {
+    let tensors = pool.tensors(problem, 0);
+    let plan = forward(client, problem, tensors.clone(), plan)?;
+    let Problem { batch, heads_q, seq_q, seq_k, head_dim, .. } = *problem;
+    let rows = ROWS.min(seq_q);
+    let heads = batch * heads_q;
+    let elements = heads * seq_q * head_dim;
+    let last = elements - rows * head_dim..elements;
+
+    let from = (last.start * size_of::<E>()) as u64;
+    let unused = tensors.o.handle.size_in_used() - (elements * size_of::<E>()) as u64;
+    let tail = tensors.o.handle.offset_start(from).offset_end(unused);
+    let bytes = client.read_one(tail).map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    let actual: Vec<E> = bytemuck::pod_collect_to_vec(&bytes[..]);
+
+    // With bottom-right alignment the last rows of a head are a problem of their own.
+    let causal = match problem.mask {
+        Mask::None => Causal::None,
+        Mask::Causal(_) => Causal::BottomRight,
+    };
+    let case = Case::new("tail", 1, 1, rows, head_dim)
+        .keys(seq_k)
+        .causal(causal)
+        .scaled(f64::from(problem.scale));
+    let head = (elements - seq_k * head_dim)..elements;
+    let [q, k, v] = &pool.host;
+    let operands = (&q[last], &k[head.clone()], &v[head]);
+    let reference = oracle::attention(&case, operands.0, operands.1, operands.2);
+    let composed = composed::attention(&case, operands.0, operands.1, operands.2);
+    let report = Report::output(&case, &actual, &composed, &reference);
+    ensure!(report.passed, "{problem:?}: {report}");
+    Ok(plan)
+}

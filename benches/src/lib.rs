@@ -1,0 +1,6 @@
+//! The GPU conformance suite, the benchmark and the code reader of burn-fa2.
+
+pub mod arguments;
+pub mod bench;
+pub mod ptx;
+pub mod suite;

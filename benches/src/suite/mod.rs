@@ -1,0 +1,69 @@
+//! The conformance suite on a GPU: the kernel against the f64 oracle, poisoned and repeated.
+
+pub mod conformance;
+pub mod engine;
+pub mod fragment_map;
+pub mod plans;
+pub mod repeat;
+pub mod tally;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use half::{bf16, f16};
+use indicatif::{ProgressBar, ProgressStyle};
+use tally::Tally;
+
+/// Run the conformance suite on an NVIDIA GPU.
+#[derive(Debug, Parser)]
+#[command(name = "fa2-gpu-suite")]
+pub struct SuiteArgs {
+    /// Only cases whose name holds this.
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Only cases with at most this many query-key products (for compute-sanitizer).
+    #[arg(long)]
+    max_products: Option<usize>,
+    /// Index of the CUDA device.
+    #[arg(long, default_value_t = 0)]
+    device: usize,
+    /// Repeats of the bitwise test.
+    #[arg(long, default_value_t = 200)]
+    repeats: usize,
+    /// Plans that the heuristics choose, and no forced ones.
+    #[arg(long)]
+    chosen_only: bool,
+}
+
+impl SuiteArgs {
+    fn selects(&self, case: &fa2_testing::Case) -> bool {
+        case.name.contains(&self.filter)
+            && self.max_products.is_none_or(|most| case.products() <= most)
+    }
+}
+
+/// Runs the suite and prints the tally.
+///
+/// # Errors
+/// Where there is no usable GPU, or a check failed.
+pub fn run(args: &SuiteArgs) -> Result<()> {
+    let device = cubecl::Device::cuda(args.device).context("no CUDA device")?;
+    let client = device.client();
+    let gpu = fa2_cubecl::gpu(&client)?;
+    println!("{} (sm_{})", client.properties().identity.name, gpu.sm);
+    let mut tally = Tally::new(progress());
+    fragment_map::check(&client, &mut tally);
+    conformance::check::<f16>(&client, gpu, args, &mut tally);
+    conformance::check::<bf16>(&client, gpu, args, &mut tally);
+    conformance::check_article(&client, args, &mut tally);
+    repeat::check(&client, args, &mut tally);
+    let failed = tally.finish();
+    if failed > 0 {
+        bail!("{failed} checks failed");
+    }
+    Ok(())
+}
+
+fn progress() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {pos} checks, {msg}");
+    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}

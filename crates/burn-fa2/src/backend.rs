@@ -1,0 +1,123 @@
+//! The extension of Burn's backends by the two passes, and the backends that compose them.
+
+use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
+
+use crate::{options::Mask, strategy::Path};
+
+/// What is not a tensor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) mask: Mask,
+    pub(crate) scale: f64,
+    pub(crate) path: Path,
+}
+
+/// The passes, on operands that have been validated.
+#[backend_extension(
+    Cube: cfg(feature = "cubecl"),
+    Flex: cfg(feature = "flex"),
+    NdArray: cfg(feature = "ndarray"),
+    LibTorch: cfg(feature = "tch"),
+    Fusion: cfg(feature = "fusion"),
+    Autodiff
+)]
+pub(crate) trait FlashAttentionOps: Backend {
+    /// O and LSE of Q, K and V.
+    #[fusion(meta = metadata::forward)]
+    fn fa2_forward(
+        q: FloatTensor<Self>,
+        k: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        call: Call,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// dQ, dK and dV, from `dS = P * (dO V^T - delta)` with `delta = rowsum(dO * O) - dLSE`.
+    #[fusion(meta = metadata::backward)]
+    fn fa2_backward(
+        q: FloatTensor<Self>,
+        k: FloatTensor<Self>,
+        v: FloatTensor<Self>,
+        lse: FloatTensor<Self>,
+        d_o: FloatTensor<Self>,
+        delta: FloatTensor<Self>,
+        call: Call,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+}
+
+/// Shapes and dtypes of the outputs, which Burn's fusion needs before it runs anything.
+#[cfg(feature = "fusion")]
+mod metadata {
+    use burn::{backend::fusion::custom::TensorSpec, tensor::Shape};
+
+    use super::Call;
+    use crate::{composed, validate::Sizes};
+
+    pub(super) fn forward(
+        q: &TensorSpec,
+        k: &TensorSpec,
+        v: &TensorSpec,
+        _: &Call,
+    ) -> (TensorSpec, TensorSpec) {
+        let sizes = Sizes::new(q.shape.dims(), k.shape.dims(), v.shape.dims());
+        let lse_dtype = composed::softmax_dtype(q.dtype).into();
+        (
+            TensorSpec::new(Shape::new(sizes.output()), q.dtype),
+            TensorSpec::new(Shape::new(sizes.lse()), lse_dtype),
+        )
+    }
+
+    pub(super) fn backward(
+        q: &TensorSpec,
+        k: &TensorSpec,
+        v: &TensorSpec,
+        _lse: &TensorSpec,
+        _d_o: &TensorSpec,
+        _delta: &TensorSpec,
+        _: &Call,
+    ) -> (TensorSpec, TensorSpec, TensorSpec) {
+        (q.clone(), k.clone(), v.clone())
+    }
+}
+
+/// For the backends that have no kernel.
+#[cfg(any(feature = "flex", feature = "ndarray", feature = "tch"))]
+macro_rules! impl_composed {
+    ($backend:ty) => {
+        impl FlashAttentionOps for $backend {
+            fn fa2_forward(
+                q: FloatTensor<Self>,
+                k: FloatTensor<Self>,
+                v: FloatTensor<Self>,
+                call: Call,
+            ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+                assert_eq!(
+                    call.path,
+                    crate::strategy::Path::Composed,
+                    "no kernel was chosen"
+                );
+                let scores = crate::composed::Scores::new(call.mask, call.scale);
+                crate::composed::forward::<Self>(q, k, v, scores)
+            }
+
+            fn fa2_backward(
+                q: FloatTensor<Self>,
+                k: FloatTensor<Self>,
+                v: FloatTensor<Self>,
+                lse: FloatTensor<Self>,
+                d_o: FloatTensor<Self>,
+                delta: FloatTensor<Self>,
+                call: Call,
+            ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+                let saved = crate::composed::Saved { q, k, v, lse };
+                crate::composed::backward::<Self>(saved, d_o, delta, call)
+            }
+        }
+    };
+}
+
+#[cfg(feature = "flex")]
+impl_composed!(burn::backend::Flex);
+#[cfg(feature = "ndarray")]
+impl_composed!(burn::backend::NdArray);
+#[cfg(feature = "tch")]
+impl_composed!(burn::backend::LibTorch);

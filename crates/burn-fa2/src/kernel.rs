@@ -1,0 +1,181 @@
+//! From Burn's CUDA tensors to the kernel's operands, and back.
+
+use burn::{
+    backend::{TensorMetadata, ops::FloatTensorOps, tensor::FloatTensor},
+    tensor::{DType, Shape, Slice},
+};
+use burn_cubecl::{
+    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
+    tensor::CubeTensor,
+};
+use fa2_cubecl::{Alignment, Dtype, Fa2Error, FwdTensors, Problem, TensorRef};
+
+use crate::{
+    backend::Call,
+    composed,
+    error::Reason,
+    options::{CausalAlignment, Mask},
+    strategy::Request,
+    validate::Sizes,
+};
+
+/// Elements of the 16-byte chunks that the kernel copies: every row starts at a multiple of it.
+const CHUNK_ELEMENTS: usize = 8;
+/// Bytes of such a chunk.
+const CHUNK_BYTES: u64 = 16;
+
+/// A GPU that the kernel runs on.
+pub(crate) struct CudaDevice(fa2_cubecl::Gpu);
+
+impl CudaDevice {
+    pub(crate) fn new(device: &cubecl::Device) -> Result<Self, Reason> {
+        fa2_cubecl::gpu(&device.client())
+            .map(Self)
+            .map_err(|error| Reason::Capability(error.to_string()))
+    }
+
+    /// Applies the kernel's own rules while the caller can still be told.
+    pub(crate) fn serves(self, request: &Request<'_>) -> Result<(), Reason> {
+        if request.sizes.without_scores() {
+            return Ok(()); // Nothing is launched.
+        }
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        plannable(&problem, self.0).map_err(|error| Reason::Rule(error.to_string()))
+    }
+}
+
+fn plannable(problem: &Problem, gpu: fa2_cubecl::Gpu) -> Result<(), Fa2Error> {
+    problem.validate()?;
+    fa2_cubecl::choose(problem, gpu)?;
+    Ok(())
+}
+
+/// O and LSE, by the kernel, of operands that [`CudaDevice::serves`] has accepted.
+pub(crate) fn forward(
+    q: FloatTensor<CubeBackend>,
+    k: FloatTensor<CubeBackend>,
+    v: FloatTensor<CubeBackend>,
+    call: Call,
+) -> (CubeTensor, CubeTensor) {
+    let sizes = Sizes::new(q.shape().dims(), k.shape().dims(), v.shape().dims());
+    let (dtype, device, client) = (q.dtype(), q.device(), q.client.clone());
+    if sizes.without_scores() {
+        return composed::without_scores::<CubeBackend>(&sizes, dtype, &device);
+    }
+    let problem = problem(&sizes, dtype, call.mask, call.scale);
+    // Not `empty_device_dtype`, whose rows are padded on CUDA: O would not be contiguous.
+    let allocate =
+        |shape, dtype| empty_device_contiguous_dtype(client.clone(), device.clone(), shape, dtype);
+    let [batch, heads, seq, _] = sizes.output();
+    let o = allocate(Shape::new([batch, heads, seq, problem.head_dim]), dtype);
+    let lse = allocate(Shape::new(sizes.lse()), DType::F32);
+
+    let [q, k, v] = [q, k, v].map(|tensor| operand(tensor, problem.head_dim));
+    let tensors = FwdTensors {
+        q: reference(&q),
+        k: reference(&k),
+        v: reference(&v),
+        o: reference(&o),
+        lse: lse.handle.clone(),
+    };
+    if let Err(error) = fa2_cubecl::forward(&client, &problem, tensors, None) {
+        // `serves` has shown the problem to be legal and `operand` the tensors, so this is a bug of
+        // ours.
+        panic!("burn-fa2: a validated call was refused by the kernel: {error}");
+    }
+    (columns(o, sizes.value_dim), lse)
+}
+
+fn problem(sizes: &Sizes, dtype: DType, mask: Mask, scale: f64) -> Problem {
+    Problem {
+        batch: sizes.batch,
+        heads_q: sizes.heads_q,
+        heads_kv: sizes.heads_kv,
+        seq_q: sizes.seq_q,
+        seq_k: sizes.seq_k,
+        head_dim: sizes.head_dim.next_multiple_of(CHUNK_ELEMENTS),
+        dtype: if dtype == DType::BF16 {
+            Dtype::Bf16
+        } else {
+            Dtype::F16
+        },
+        mask: match mask {
+            Mask::None => fa2_cubecl::Mask::None,
+            Mask::Causal(CausalAlignment::BottomRight) => {
+                fa2_cubecl::Mask::Causal(Alignment::BottomRight)
+            }
+            Mask::Causal(CausalAlignment::TopLeft) => fa2_cubecl::Mask::Causal(Alignment::TopLeft),
+        },
+        scale: scale as f32,
+    }
+}
+
+/// `tensor` with `head_dim` columns and rows that the kernel can read: itself wherever possible.
+fn operand(tensor: CubeTensor, head_dim: usize) -> CubeTensor {
+    let tensor = padded(tensor, head_dim);
+    if is_readable(&tensor) {
+        return tensor;
+    }
+    let tensor = into_contiguous(tensor);
+    // Contiguous already, but in the middle of somebody's allocation.
+    if is_readable(&tensor) {
+        tensor
+    } else {
+        tensor.copy()
+    }
+}
+
+/// With zero columns up to `head_dim`: they add nothing to the scores, and their output is cut off.
+fn padded(tensor: CubeTensor, head_dim: usize) -> CubeTensor {
+    let [batch, heads, seq, columns] = tensor.shape().dims();
+    if columns == head_dim {
+        return tensor;
+    }
+    let (shape, dtype) = (Shape::new([batch, heads, seq, head_dim]), tensor.dtype());
+    let zeros = CubeBackend::float_zeros(shape, &tensor.device(), dtype.into());
+    CubeBackend::float_slice_assign(zeros, &first_columns(&tensor.shape()), tensor)
+}
+
+/// The first columns of O, without those of the padding.
+fn columns(o: CubeTensor, columns: usize) -> CubeTensor {
+    let [batch, heads, seq, padded] = o.shape().dims();
+    if columns == padded {
+        return o;
+    }
+    CubeBackend::float_slice(o, &first_columns(&Shape::new([batch, heads, seq, columns])))
+}
+
+fn first_columns(shape: &Shape) -> Vec<Slice> {
+    shape.iter().map(|size| Slice::from(0..*size)).collect()
+}
+
+/// Whether columns are adjacent and every row starts at a multiple of 16 bytes.
+fn is_readable(tensor: &CubeTensor) -> bool {
+    if tensor.meta.is_tiled() {
+        return false;
+    }
+    let (offset, strides) = (tensor.handle.offset_start.unwrap_or(0), strides(tensor));
+    offset.is_multiple_of(CHUNK_BYTES)
+        && strides[3] == 1
+        && strides[..3]
+            .iter()
+            .all(|stride| stride.is_multiple_of(CHUNK_ELEMENTS))
+}
+
+/// The strides, with that of an axis of size 1 as 0: it is never stepped along and may hold
+/// anything.
+fn strides(tensor: &CubeTensor) -> [usize; 4] {
+    let (shape, strides) = (tensor.meta.shape(), tensor.meta.strides());
+    [0, 1, 2, 3].map(|axis| match (axis, shape[axis]) {
+        (0..3, 1) => 0,
+        _ => strides[axis],
+    })
+}
+
+fn reference(tensor: &CubeTensor) -> TensorRef {
+    let [batch, head, row, _] = strides(tensor);
+    TensorRef {
+        handle: tensor.handle.clone(),
+        strides: [batch, head, row],
+    }
+}

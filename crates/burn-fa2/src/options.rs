@@ -1,0 +1,95 @@
+//! What a caller may ask of [`flash_attention`](crate::flash_attention).
+
+use serde::{Deserialize, Serialize};
+
+/// Which corner of the score matrix the causal diagonal goes through when the lengths differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CausalAlignment {
+    /// Query `i` sees the keys `0 ..= i + seq_k - seq_q`, so that the last query sees every key.
+    /// With `seq_q > seq_k` the first rows see no key: their output is 0 and their LSE `-inf`.
+    #[default]
+    BottomRight,
+    /// Query `i` sees the keys `0 ..= i`.
+    TopLeft,
+}
+
+/// Which keys a query may see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mask {
+    /// All of them.
+    #[default]
+    None,
+    /// Those up to the query's own position.
+    Causal(CausalAlignment),
+}
+
+/// Which implementation computes the attention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The kernel where it serves, the composed path elsewhere. The choice and its reason go to the
+    /// `log` crate at level `info`, once per reason and process.
+    #[default]
+    Auto,
+    /// The CubeCL kernel, or an error that says why it can't serve.
+    CubeCl,
+    /// Separate Burn operations, which hold the whole score matrix in memory. Any device, any
+    /// dtype.
+    Composed,
+}
+
+/// Options of [`flash_attention`](crate::flash_attention).
+///
+/// ```
+/// use burn_fa2::{CausalAlignment, FlashAttentionOptions, Mask, Strategy};
+///
+/// let options = FlashAttentionOptions::default()
+///     .with_mask(Mask::Causal(CausalAlignment::TopLeft))
+///     .with_scale(0.5)
+///     .with_strategy(Strategy::Composed);
+/// assert_eq!(options.scale, Some(0.5));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FlashAttentionOptions {
+    /// Which keys a query may see.
+    pub mask: Mask,
+    /// Factor of the scores; `1 / sqrt(head_dim)` if absent.
+    pub scale: Option<f64>,
+    /// Which implementation computes the attention.
+    pub strategy: Strategy,
+}
+
+impl FlashAttentionOptions {
+    /// A causal mask, aligned at the bottom right.
+    #[must_use]
+    pub fn causal() -> Self {
+        Self::default().with_mask(Mask::Causal(CausalAlignment::BottomRight))
+    }
+
+    /// With another mask.
+    #[must_use]
+    pub fn with_mask(self, mask: Mask) -> Self {
+        Self { mask, ..self }
+    }
+
+    /// With a factor of the scores other than `1 / sqrt(head_dim)`.
+    #[must_use]
+    pub fn with_scale(self, scale: f64) -> Self {
+        Self {
+            scale: Some(scale),
+            ..self
+        }
+    }
+
+    /// With another choice of implementation.
+    #[must_use]
+    pub fn with_strategy(self, strategy: Strategy) -> Self {
+        Self { strategy, ..self }
+    }
+}

@@ -1,0 +1,67 @@
+//! The copy atoms: 16 bytes by cp.async, four 8x8 matrices by ldmatrix, a pair by a 4-byte store,
+//! and 16 bytes out by a vector store.
+
+use cubecl::prelude::*;
+use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
+use cubecl_ptx::matrix::ldmatrix_x4;
+use cubecl_ptx::memory::{load_shared_x4, store_global_f32, store_global_x4, store_shared};
+
+pub(crate) use cubecl_ptx::matrix::{Registers4, Transpose};
+
+/// Bytes of a 16-byte chunk: one cp.async, one row of an ldmatrix, one vector store.
+pub(crate) const CHUNK_BYTES: u32 = 16;
+/// Elements of a chunk.
+pub(crate) const CHUNK: u32 = 8;
+
+/// Global to shared, all 16 bytes.
+#[cube]
+pub(crate) fn g2s(target: u32, source: u64, #[comptime] offset: u32, #[comptime] source_offset: u32) {
+    copy_async(target, source, offset, source_offset);
+}
+
+/// Global to shared where `inside`; zeros, without a read, elsewhere.
+#[cube]
+pub(crate) fn g2s_predicated(
+    target: u32,
+    source: u64,
+    inside: bool,
+    #[comptime] offset: u32,
+    #[comptime] source_offset: u32,
+) {
+    let bytes = select(inside, u32::new(comptime!(CHUNK_BYTES as i64)), u32::new(0));
+    copy_async_zero_fill(target, source, bytes, offset, source_offset);
+}
+
+/// Shared to register.
+#[cube]
+pub(crate) fn s2r(
+    address: u32,
+    #[comptime] offset: u32,
+    #[comptime] transpose: Transpose,
+) -> Registers4 {
+    ldmatrix_x4(address, offset, transpose)
+}
+
+/// Register to shared: two neighbours of a row.
+#[cube]
+pub(crate) fn r2s(address: u32, #[comptime] offset: u32, pair: u32) {
+    store_shared(address, offset, pair);
+}
+
+/// Register to global: one f32.
+#[cube]
+pub(crate) fn r2g(target: u64, value: f32) {
+    store_global_f32(target, value);
+}
+
+/// Shared to global, 16 bytes through registers.
+#[cube]
+pub(crate) fn s2g(
+    source: u32,
+    target: u64,
+    #[comptime] offset: u32,
+    #[comptime] target_offset: u32,
+) {
+    let chunk = load_shared_x4(source, offset);
+    store_global_x4(target, target_offset, chunk);
+}

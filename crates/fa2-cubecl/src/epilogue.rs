@@ -1,0 +1,107 @@
+//! The end of a cube: normalise O, round it, send it through Q's tile to global memory; the LSE.
+//!
+//! Eight neighbours of a row lie in four lanes, so no view of the registers is a 16-byte store
+//! (claim E1). Q's tile has done its work and takes O: no more shared memory is needed.
+
+use crate::config::{FwdConfig, MMA_M, WARP};
+use crate::copy::atom::r2g;
+use crate::copy::g2s::RowCopier;
+use crate::copy::r2s::R2s;
+use crate::copy::s2g::store_rows;
+use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
+use crate::mma::atom::round_pair;
+use crate::scheduler::{FwdShape, WorkTile, work_tile};
+use crate::softmax::online::RowResult;
+use crate::tensor::address::unit_position;
+use crate::tensor::gmem::row_address;
+use cubecl::prelude::*;
+
+/// Where a thread stands in its cube, and where the cube's shared memory is.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct ThreadPosition {
+    /// Unit in the cube.
+    pub unit: u32,
+    /// Warp in the cube.
+    pub warp: u32,
+    /// Lane in the warp.
+    pub lane: u32,
+    /// Shared address of Q's tile.
+    pub shared: u32,
+}
+
+#[cube]
+impl ThreadPosition {
+    /// The position of this thread, read anew.
+    pub fn new(shared: u32) -> ThreadPosition {
+        let unit = unit_position();
+        ThreadPosition { unit, warp: unit / WARP, lane: unit % WARP, shared }
+    }
+}
+
+/// Stores O and the LSE of this cube's work.
+///
+/// Work, position and copy map are made anew: kept since the prologue, they would take registers
+/// from the loop between.
+#[cube]
+pub(crate) fn store(
+    acc_o: &mut Accumulator,
+    result: &RowResult,
+    shared: u32,
+    o: u64,
+    lse: u64,
+    shape: &FwdShape,
+    #[comptime] config: FwdConfig,
+) {
+    let work = work_tile(shape, config);
+    let position = ThreadPosition::new(shared);
+    let r2s = R2s::new(position.shared, position.warp, position.lane, config);
+    #[unroll]
+    for m in 0..comptime!(acc_o.layout.m_tiles) {
+        #[unroll]
+        for half in 0..2usize {
+            let inverse = result.inverse[comptime!(2 * m + half)];
+            #[unroll]
+            for n in 0..comptime!(acc_o.layout.n_tiles) {
+                let low = acc_o.values[comptime!(acc_o.layout.index(0, half, m, n))] * inverse;
+                let high = acc_o.values[comptime!(acc_o.layout.index(1, half, m, n))] * inverse;
+                let pair = round_pair(low, high, comptime!(config.dtype()));
+                r2s.store(pair, m, half, n, config);
+            }
+        }
+    }
+    store_lse(result, &position, lse, shape, &work, comptime!(acc_o.layout));
+    // Orders: all warps' stores of O into Q's tile < the row-wise loads below.
+    sync_cube();
+    let copier = RowCopier::new(position.unit, config);
+    let matrix = row_address(o, &shape.o, work.batch, work.head, work.row);
+    let target = copier.global(matrix, shape.o.row);
+    let rows_inside = shape.seq_q as i32 - work.row as i32;
+    store_rows(&copier, position.shared, target, shape.o.pass, rows_inside, shape.head_dim, config);
+}
+
+/// Stores the LSE: the first of a row's four lanes writes it.
+#[cube]
+fn store_lse(
+    result: &RowResult,
+    position: &ThreadPosition,
+    lse: u64,
+    shape: &FwdShape,
+    work: &WorkTile,
+    #[comptime] layout: AccumulatorLayout,
+) {
+    let first = work.row + position.warp * MMA_M + position.lane / 4;
+    let head = lse + work.head_index as u64 * shape.seq_q as u64 * 4;
+    if position.lane % 4 == 0 {
+        #[unroll]
+        for m in 0..comptime!(layout.m_tiles) {
+            #[unroll]
+            for half in 0..2usize {
+                let row = first + comptime!(layout.row_offset(m, half));
+                if row < shape.seq_q {
+                    r2g(head + row as u64 * 4, result.lse[comptime!(2 * m + half)]);
+                }
+            }
+        }
+    }
+}

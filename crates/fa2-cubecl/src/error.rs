@@ -1,0 +1,124 @@
+//! What can be wrong before a launch: one variant per rule, with the value and the rule.
+
+/// Why a forward pass was not launched.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fa2Error {
+    /// A size that must not be zero is.
+    #[error("{name} is 0, but an attention problem needs at least 1")]
+    Empty {
+        /// The size's name.
+        name: &'static str,
+    },
+    /// A size does not fit the kernel's 32-bit row and column counters.
+    #[error("{name} is {value}, but the kernel counts it in 31 bits (at most 2147483647)")]
+    TooLarge {
+        /// The size's name.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+    },
+    /// No compiled head size holds this one.
+    #[error("head_dim is {0}, but the kernel serves 8 to 256 in steps of 8 (pad the rest)")]
+    HeadDim(usize),
+    /// Query heads can't be shared out evenly among the key/value heads.
+    #[error("heads_q is {heads_q}, which is not a multiple of heads_kv, {heads_kv}")]
+    Heads {
+        /// Query heads.
+        heads_q: usize,
+        /// Key and value heads.
+        heads_kv: usize,
+    },
+    /// The scale is applied after the row maximum, which needs a positive one.
+    #[error("scale is {0}, but the kernel needs a finite scale above 0")]
+    Scale(f32),
+    /// A row does not start at a multiple of 16 bytes.
+    #[error(
+        "{tensor}: {what} is {value}, but 16-byte copies need a multiple of {multiple} {unit}"
+    )]
+    Alignment {
+        /// The operand.
+        tensor: &'static str,
+        /// The stride or offset.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The rule.
+        multiple: u64,
+        /// Unit of value and multiple.
+        unit: &'static str,
+    },
+    /// An operand's strides reach past the memory behind its handle.
+    #[error("{tensor} holds {bytes} bytes, but its shape and strides reach to byte {needed}")]
+    OutOfBounds {
+        /// The operand.
+        tensor: &'static str,
+        /// Bytes behind the handle.
+        bytes: u64,
+        /// Bytes that the strides reach.
+        needed: u64,
+    },
+    /// A forced configuration that breaks a rule of the kernel.
+    #[error("FwdConfig: {0}")]
+    Config(#[from] ConfigError),
+    /// A forced configuration made for another problem.
+    #[error("the forced configuration is for {config}, but the problem has {problem}")]
+    Mismatch {
+        /// What the configuration was made for.
+        config: String,
+        /// What the problem has.
+        problem: String,
+    },
+    /// The device can't run the kernel at all.
+    #[error("the kernel can't run on {device}: {reason}")]
+    Unsupported {
+        /// The device.
+        device: String,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// A rule of [`FwdConfig`](crate::FwdConfig) that does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No kernel of this head size is compiled.
+    #[error("head_dim {0} is none of 32, 64, 96, 128, 192, 256")]
+    HeadDim(u32),
+    /// The warps don't tile the query rows.
+    #[error("block_m {block_m} is not a multiple of 16 rows x {warps} warps")]
+    BlockM {
+        /// Query rows of a cube.
+        block_m: u32,
+        /// Warps of a cube.
+        warps: u32,
+    },
+    /// A K/V block must hold whole 16-key steps of the second product.
+    #[error("block_n {0} is not a multiple of 16")]
+    BlockN(u32),
+    /// A copy pass of all threads must hold whole rows and divide the tile.
+    #[error("{rows} rows of {tile} are not a multiple of the {pass} rows that one pass copies")]
+    CopyPass {
+        /// The tile.
+        tile: &'static str,
+        /// Its rows.
+        rows: u32,
+        /// Rows that all threads copy at once.
+        pass: u32,
+    },
+    /// Stage counts that the pipeline is written for.
+    #[error("stages {0} is none of 1, 2, 3")]
+    Stages(u32),
+    /// Warp counts that a cube can have.
+    #[error("warps {0} is not a power of two from 1 to 16")]
+    Warps(u32),
+    /// The tiles don't fit the shared memory of any GPU.
+    #[error("{bytes} bytes of shared memory are more than {limit}")]
+    SharedMemory {
+        /// Bytes needed.
+        bytes: u32,
+        /// Bytes there are.
+        limit: u32,
+    },
+}

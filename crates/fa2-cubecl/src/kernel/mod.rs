@@ -1,0 +1,3 @@
+//! The kernels: each only composes the parts.
+
+pub mod forward_sm80;

@@ -1,0 +1,82 @@
+//! The C fragment: a lane's share of a tile of f32 sums, and which element each register is.
+//!
+//! With w the warp, g = lane / 4 and q = lane % 4, register (c0, c1, m, n) of a lane holds row
+//! `16 (warps m + w) + g + 8 c1` and column `8 n + 2 q + c0` (claim L6).
+
+use crate::config::{MMA_M, MMA_N};
+use cubecl::prelude::*;
+
+/// Registers of one m16n8 accumulator in a lane.
+const ATOM_VALUES: usize = 4;
+
+/// Register numbers of an accumulator tile: the compact layout ((2,2),M,N):((1,2),4,4M).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccumulatorLayout {
+    /// Repeats of the atom along M for one warp.
+    pub m_tiles: usize,
+    /// Repeats along N.
+    pub n_tiles: usize,
+    /// Warps along M.
+    pub warps: u32,
+}
+
+impl AccumulatorLayout {
+    /// Registers of a lane.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        ATOM_VALUES * self.m_tiles * self.n_tiles
+    }
+
+    /// Rows of a lane: two for each repeat along M.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        2 * self.m_tiles
+    }
+
+    /// Register of column bit `c`, row half `half`, repeats `m` and `n`.
+    #[must_use]
+    pub const fn index(&self, c: usize, half: usize, m: usize, n: usize) -> usize {
+        c + 2 * half + ATOM_VALUES * (m + self.m_tiles * n)
+    }
+
+    /// Register of column bit `c` in the lane's row `row` (of [`rows`](Self::rows)).
+    #[must_use]
+    pub const fn index_in_row(&self, c: usize, row: usize, n: usize) -> usize {
+        self.index(c, row % 2, row / 2, n)
+    }
+
+    /// Distance in rows from the lane's first element.
+    #[must_use]
+    pub const fn row_offset(&self, m: usize, half: usize) -> u32 {
+        m as u32 * self.warps * MMA_M + 8 * half as u32
+    }
+
+    /// Distance in columns from the lane's first element.
+    #[must_use]
+    pub const fn column_offset(&self, c: usize, n: usize) -> u32 {
+        n as u32 * MMA_N + c as u32
+    }
+}
+
+/// A tile of f32 sums in registers.
+#[derive(CubeType)]
+pub(crate) struct Accumulator {
+    /// The registers of this lane.
+    pub values: Array<f32>,
+    /// Their numbers.
+    #[cube(comptime)]
+    pub layout: AccumulatorLayout,
+}
+
+#[cube]
+impl Accumulator {
+    /// A tile of zeros.
+    pub fn zeros(#[comptime] layout: AccumulatorLayout) -> Accumulator {
+        let mut values = Array::<f32>::new(comptime!(layout.len()));
+        #[unroll]
+        for i in 0..comptime!(layout.len()) {
+            values[i] = 0.0f32;
+        }
+        Accumulator { values, layout }
+    }
+}

@@ -1,0 +1,230 @@
+//! K and V blocks on their way through shared memory: a ring of comptime depth.
+//!
+//! With two or three stages, block t is read from stage `t mod stages` while block
+//! `t + stages - 1` is copied into the stage that was read before. Each block is one commit group;
+//! the prologue commits `min(blocks, stages - 1)` of them, so before block t is read at most
+//! `min(blocks - t - 1, stages - 2)` later groups may be in flight. In the tail, where nothing is
+//! committed any more, that is 0: keeping `stages - 2` there would read a block too early
+//! (claim P2).
+//!
+//! With one stage K and V take turns: V's copy runs under S = Q K^T, and the next K's under the
+//! softmax and P V.
+
+use crate::config::FwdConfig;
+use crate::copy::g2s::{RowCopier, Rows};
+use crate::copy::s2r::Operands;
+use crate::mask::BlockKind;
+use crate::scheduler::{FwdShape, WorkTile};
+use crate::tensor::gmem::row_address;
+use cubecl::prelude::*;
+use cubecl_ptx::async_copy::{commit_group, wait_group};
+
+/// State of the ring. Run-time fields that change are arrays of one register.
+#[derive(CubeType)]
+pub(crate) struct KvPipeline {
+    /// This thread's address in the next K block to copy.
+    k_source: Array<u64>,
+    /// This thread's address in the next V block to copy.
+    v_source: Array<u64>,
+    /// Byte offset of the stage to read from.
+    read: Array<u32>,
+    /// Shared address of stage 0.
+    base: u32,
+    /// Bytes between the rows of two copy passes, and between two blocks, of K.
+    k_pass: u64,
+    k_block: u64,
+    /// The same of V.
+    v_pass: u64,
+    v_block: u64,
+    /// Key rows of the first visited block that exist.
+    rows_inside: i32,
+    /// Columns that exist.
+    columns_inside: u32,
+    #[cube(comptime)]
+    config: FwdConfig,
+}
+
+#[cube]
+impl KvPipeline {
+    /// A ring at shared address `base`, about to copy the last block of `work`.
+    pub fn new(
+        copier: &RowCopier,
+        k: u64,
+        v: u64,
+        base: u32,
+        shape: &FwdShape,
+        work: &WorkTile,
+        #[comptime] config: FwdConfig,
+    ) -> KvPipeline {
+        // Without a block the row is not used, but must not wrap either.
+        let row = max(work.blocks, 1u32) * comptime!(config.block_n()) - comptime!(config.block_n());
+        let mut k_source = Array::<u64>::new(1usize);
+        let mut v_source = Array::<u64>::new(1usize);
+        k_source[0] =
+            copier.global(row_address(k, &shape.k, work.batch, work.head_kv, row), shape.k.row);
+        v_source[0] =
+            copier.global(row_address(v, &shape.v, work.batch, work.head_kv, row), shape.v.row);
+        let mut read = Array::<u32>::new(1usize);
+        read[0] = 0u32;
+        KvPipeline {
+            k_source,
+            v_source,
+            read,
+            base,
+            k_pass: shape.k.pass,
+            k_block: shape.k.block,
+            v_pass: shape.v.pass,
+            v_block: shape.v.block,
+            rows_inside: shape.seq_k as i32 - row as i32,
+            columns_inside: shape.head_dim,
+            config,
+        }
+    }
+
+    /// Copies K of block `t`, the next one, into `stage` and moves on to the one before it.
+    fn copy_k(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
+        let config = comptime!(self.config);
+        let to = self.base + stage;
+        copier.copy(
+            to,
+            self.k_source[0],
+            self.k_pass,
+            self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            self.columns_inside,
+            comptime!(config.kv_tile()),
+            rows,
+            config,
+        );
+        self.k_source[0] = self.k_source[0] - self.k_block;
+    }
+
+    /// Copies V of block `t`, the next one, into `stage` and moves on to the one before it.
+    fn copy_v(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
+        let config = comptime!(self.config);
+        let to = self.base + stage + comptime!(config.kv_bytes());
+        copier.copy(
+            to,
+            self.v_source[0],
+            self.v_pass,
+            self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            self.columns_inside,
+            comptime!(config.kv_tile()),
+            rows,
+            config,
+        );
+        self.v_source[0] = self.v_source[0] - self.v_block;
+    }
+
+    /// Copies K and V of block `t` into `stage` as one group.
+    fn copy_block(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
+        self.copy_k(copier, stage, t, rows);
+        self.copy_v(copier, stage, t, rows);
+        commit_group();
+    }
+
+    /// First fill. The copy of Q, started before, joins the first group.
+    pub fn prologue(&mut self, copier: &RowCopier, blocks: u32) {
+        let config = comptime!(self.config);
+        // Only the last block of the keys can have rows outside, and it comes first.
+        if comptime!(config.stages() == 1) {
+            if blocks > 0 {
+                self.copy_k(copier, 0u32, 0u32, Rows::Ragged);
+            }
+            commit_group();
+        } else {
+            if blocks > 0 {
+                self.copy_block(copier, 0u32, 0u32, Rows::Ragged);
+            }
+            #[unroll]
+            for ahead in 1..comptime!(config.stages() - 1) {
+                if ahead < blocks {
+                    let stage = comptime!(ahead * config.stage_bytes());
+                    self.copy_block(copier, stage, ahead, Rows::Whole);
+                }
+            }
+        }
+    }
+
+    /// Makes K of block `t` readable (V too with several stages), and starts the next copies.
+    pub fn acquire_k(
+        &mut self,
+        copier: &RowCopier,
+        t: u32,
+        blocks: u32,
+        #[comptime] kind: BlockKind,
+    ) {
+        let config = comptime!(self.config);
+        let ahead = comptime!(config.stages() - 1);
+        if comptime!(ahead == 2) {
+            if t + 1 < blocks {
+                wait_group(comptime!(ahead - 1));
+            } else {
+                wait_group(0u32);
+            }
+        } else {
+            wait_group(0u32);
+        }
+        // Orders: copies of block t by all threads < its reads by ldmatrix; and reads of block
+        // t - 1 < the refill of its stage below.
+        sync_cube();
+        if comptime!(ahead == 0) {
+            let rows = comptime!(match kind {
+                BlockKind::Masked => Rows::Ragged,
+                BlockKind::Full => Rows::Whole,
+            });
+            self.copy_v(copier, 0u32, t, rows);
+            commit_group();
+        } else if t + ahead < blocks {
+            let stage = previous_stage(self.read[0], config);
+            self.copy_block(copier, stage, t + ahead, Rows::Whole);
+        }
+    }
+
+    /// Makes V of block `t` readable where `acquire_k` did not, and starts the copy of the next K.
+    pub fn acquire_v(&mut self, copier: &RowCopier, t: u32, blocks: u32) {
+        if comptime!(self.config.stages() == 1) {
+            wait_group(0u32);
+            // Orders: copies of V by all threads < its reads; reads of K by all warps < the copy
+            // of the next K over it.
+            sync_cube();
+            if t + 1 < blocks {
+                self.copy_k(copier, 0u32, t + 1, Rows::Whole);
+                commit_group();
+            }
+        }
+    }
+
+    /// Waits for all copies. For cubes that visit no block: their copy of Q is still in flight, and
+    /// O goes over it.
+    pub fn drain(&self) {
+        wait_group(0u32);
+        // Orders: copies of Q by all threads < the stores of O into its tile.
+        sync_cube();
+    }
+
+    /// Leaves block `t`: the views of K and V move to the next stage.
+    pub fn release(&mut self, operands: &mut Operands) {
+        let config = comptime!(self.config);
+        if comptime!(config.stages() > 1) {
+            let next = next_stage(self.read[0], config);
+            let step = next - self.read[0];
+            operands.k.advance(step);
+            operands.v.advance(step);
+            self.read[0] = next;
+        }
+    }
+}
+
+/// The stage after the one at byte offset `stage`.
+#[cube]
+fn next_stage(stage: u32, #[comptime] config: FwdConfig) -> u32 {
+    let next = stage + comptime!(config.stage_bytes());
+    select(next == comptime!(config.stage_bytes() * config.stages()), 0u32, next)
+}
+
+/// The stage before the one at byte offset `stage`: the one to refill while `stage` is read.
+#[cube]
+fn previous_stage(stage: u32, #[comptime] config: FwdConfig) -> u32 {
+    let last = comptime!(config.stage_bytes() * (config.stages() - 1));
+    select(stage == 0u32, u32::new(comptime!(last as i64)), stage - comptime!(config.stage_bytes()))
+}

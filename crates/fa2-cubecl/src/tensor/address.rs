@@ -1,0 +1,4 @@
+//! Where memory begins, and where a unit stands: addresses in bytes, and positions.
+
+pub(crate) use cubecl_ptx::address::{global_address, global_address_mut, shared_address};
+pub(crate) use cubecl_ptx::topology::{cube_position, opaque, unit_position};
