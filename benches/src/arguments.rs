@@ -1,7 +1,7 @@
 //! Command-line values that the programs share: element type, mask, tile, plan.
 
 use clap::{Args, ValueEnum};
-use fa2_cubecl::{Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, RowCopy, Tile};
+use fa2_cubecl::{Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, Rescale, RowCopy, Tile};
 use std::str::FromStr;
 
 /// Element type, as a command-line value.
@@ -40,6 +40,26 @@ impl FromStr for TileArg {
     }
 }
 
+/// A softmax, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SoftmaxArg {
+    /// The exponent base moves when it must.
+    Lazy,
+    /// The article's: it moves with every block.
+    Eager,
+}
+
+impl SoftmaxArg {
+    /// `config` with this softmax.
+    #[must_use]
+    pub fn apply(self, config: FwdConfig) -> FwdConfig {
+        config.with_rescale(match self {
+            Self::Lazy => Rescale::Lazy,
+            Self::Eager => Rescale::Eager,
+        })
+    }
+}
+
 /// A kernel configuration on the command line.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ConfigArgs {
@@ -58,6 +78,9 @@ pub struct ConfigArgs {
     /// The article's copies: four lanes a row.
     #[arg(long)]
     pub half_row: bool,
+    /// The softmax.
+    #[arg(long, value_enum, default_value = "lazy")]
+    pub softmax: SoftmaxArg,
 }
 
 impl ConfigArgs {
@@ -78,6 +101,7 @@ impl ConfigArgs {
             }
             None => fa2_cubecl::choose(&self.problem(), gpu)?.config,
         };
+        let config = self.softmax.apply(config);
         if self.half_row { config.with_row_copy(RowCopy::HalfRow) } else { Ok(config) }
     }
 

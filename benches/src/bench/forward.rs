@@ -1,9 +1,10 @@
 //! Device time of the forward: CUDA events around windows of launches, plans interleaved by round.
 
-use crate::arguments::{DtypeArg, TileArg};
+use crate::arguments::{DtypeArg, SoftmaxArg, TileArg};
 use crate::bench::pool::{Pool, SETS};
 use crate::bench::record::{Record, Row, driver};
 use crate::bench::shape::{ELEMENTS, paper};
+use crate::bench::stock;
 use crate::bench::verify::verify;
 use crate::suite::engine::KernelElement;
 use anyhow::{Context, Result, anyhow};
@@ -39,6 +40,12 @@ pub struct ForwardArgs {
     /// Measure these section sizes instead of the chosen one.
     #[arg(long, value_delimiter = ',')]
     section: Vec<u32>,
+    /// Measure these softmax kinds.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["lazy"])]
+    softmax: Vec<SoftmaxArg>,
+    /// Measure Burn's own attention too, at this length.
+    #[arg(long)]
+    stock: Option<usize>,
     /// Rounds; the median counts.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
@@ -106,6 +113,9 @@ fn measure_type<E: KernelElement>(
             problem.seq_q
         ));
         rows.extend(measure_problem(client, args, &pool, problem)?);
+        if args.stock == Some(problem.seq_q) {
+            rows.push(stock::measure(problem, args.device, args.rounds)?);
+        }
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -125,10 +135,13 @@ fn plans(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<F
     }
     let sections =
         if args.section.is_empty() { vec![chosen.section] } else { args.section.clone() };
+    let configs = configs
+        .into_iter()
+        .flat_map(|config| args.softmax.iter().map(move |softmax| softmax.apply(config)));
     let plan = |config: FwdConfig| {
         sections.iter().map(move |&section| FwdPlan { config, section }).collect::<Vec<_>>()
     };
-    Ok(configs.into_iter().flat_map(plan).collect())
+    Ok(configs.flat_map(plan).collect())
 }
 
 fn measure_problem<E: KernelElement>(
@@ -153,11 +166,7 @@ fn measure_problem<E: KernelElement>(
         }
     }
     let row = |(plan, _, ms): (FwdPlan, usize, Vec<f64>)| {
-        let tile = plan.config.tile();
-        let note = format!(
-            "{}x{} {}w {}st sec{}",
-            tile.block_m, tile.block_n, tile.warps, tile.stages, plan.section
-        );
+        let note = format!("{} section {}", plan.config, plan.section);
         Row::forward("cubecl", problem, note, ms)
     };
     Ok(windows.into_iter().map(row).collect())
@@ -190,14 +199,14 @@ fn window<E: KernelElement>(
 
 fn print_table(rows: &[Row]) {
     println!(
-        "{:5} {:>4} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8}  plan",
-        "dtype", "D", "S", "causal", "min ms", "median", "max", "TFLOP/s"
+        "{:8} {:5} {:>4} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8}  plan",
+        "path", "dtype", "D", "S", "causal", "min ms", "median", "max", "TFLOP/s"
     );
     for row in rows {
         let [least, median, most] = row.ms;
         println!(
-            "{:5} {:>4} {:>6} {:>6} {least:>8.4} {median:>8.4} {most:>8.4} {:>8.1}  {}",
-            row.dtype, row.d, row.sq, row.causal, row.tflops, row.note
+            "{:8} {:5} {:>4} {:>6} {:>6} {least:>8.4} {median:>8.4} {most:>8.4} {:>8.1}  {}",
+            row.path, row.dtype, row.d, row.sq, row.causal, row.tflops, row.note
         );
     }
 }

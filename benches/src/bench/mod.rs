@@ -6,6 +6,7 @@ pub mod overhead;
 pub mod pool;
 pub mod record;
 pub mod shape;
+pub mod stock;
 pub mod verify;
 
 use anyhow::Result;

@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod engine;
 pub mod fragment_map;
+pub mod op;
 pub mod plans;
 pub mod repeat;
 pub mod tally;
@@ -35,6 +36,10 @@ pub struct SuiteArgs {
 }
 
 impl SuiteArgs {
+    fn device(&self) -> usize {
+        self.device
+    }
+
     fn selects(&self, case: &fa2_testing::Case) -> bool {
         case.name.contains(&self.filter)
             && self.max_products.is_none_or(|most| case.products() <= most)
@@ -56,6 +61,9 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     conformance::check::<bf16>(&client, gpu, args, &mut tally);
     conformance::check_article(&client, args, &mut tally);
     repeat::check(&client, args, &mut tally);
+    op::check::<f16>(args, &mut tally);
+    op::check::<bf16>(args, &mut tally);
+    op::check_threads(args, &mut tally);
     let failed = tally.finish();
     if failed > 0 {
         bail!("{failed} checks failed");

@@ -12,7 +12,7 @@
 //! | [`matrix`] | `ldmatrix`, `mma.sync` |
 //! | [`math`] | `ex2.approx`, `lg2.approx`, `rcp.approx`, `fma.rn`, `max` |
 //! | [`convert`] | `cvt` of two f32 to packed f16 or bf16 |
-//! | [`shuffle`] | `shfl.sync.bfly` |
+//! | [`shuffle`] | `shfl.sync.bfly`, `vote.sync.any`, `bar.warp.sync` |
 //! | [`memory`] | vector loads and stores of shared and global memory |
 //! | [`topology`] | positions read anew, opaque values |
 //!

@@ -1,6 +1,7 @@
-//! `shfl.sync`: exchange of registers inside a plane (warp).
+//! `shfl.sync` and `vote.sync`: exchange of registers and votes inside a plane (warp).
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: shfl.sync".
+//! PTX ISA, "Data Movement and Conversion Instructions: shfl.sync"; "Parallel Synchronization
+//! and Communication Instructions: vote.sync".
 
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
@@ -15,6 +16,43 @@ pub fn shuffle_xor(x: f32, #[comptime] mask: u32) -> f32 {
         let asm = Asm { text: &text, constraints: "=f,f", effect: Effect::Memory };
         let ty = f32::__expand_as_type(scope);
         let operands = vec![x.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
+    })
+}
+
+/// Orders the plane's memory accesses before this point and after it (`bar.warp.sync`).
+#[cube]
+pub fn sync_warp() {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "bar.warp.sync -1;",
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
+        emit(scope, asm, vec![], vec![]);
+    })
+}
+
+/// Whether `x` is above `limit` in any lane of the plane. NaN is not.
+#[cube]
+#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+pub fn any_above(x: f32, limit: f32) -> bool {
+    let vote = intrinsic_any_above(x, limit);
+    vote != 0u32
+}
+
+#[cube]
+#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+fn intrinsic_any_above(x: f32, limit: f32) -> u32 {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "{ .reg .pred p, q; setp.gt.ftz.f32 p, $1, $2; vote.sync.any.pred q, p, -1; \
+                   selp.u32 $0, 1, 0, q; }",
+            constraints: "=r,f,f",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![x.read_value(scope), limit.read_value(scope)];
         emit(scope, asm, vec![ty], operands)[0].into()
     })
 }

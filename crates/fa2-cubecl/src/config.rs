@@ -4,6 +4,7 @@ use crate::error::ConfigError;
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
 use crate::score::ScoreKind;
+use crate::softmax::online::Rescale;
 use cute_layout::{MmaAtom, SmemTile, TiledMma};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,7 @@ pub struct FwdConfig {
     score: ScoreKind,
     tile: Tile,
     row_copy: RowCopy,
+    rescale: Rescale,
 }
 
 impl FwdConfig {
@@ -88,6 +90,7 @@ impl FwdConfig {
             score: ScoreKind::Scaled,
             tile,
             row_copy: RowCopy::WholeRow,
+            rescale: Rescale::Lazy,
         };
         config.check()?;
         Ok(config)
@@ -101,6 +104,13 @@ impl FwdConfig {
         self.row_copy = row_copy;
         self.check()?;
         Ok(self)
+    }
+
+    /// The same with another rule for the exponent base.
+    #[must_use]
+    pub const fn with_rescale(mut self, rescale: Rescale) -> Self {
+        self.rescale = rescale;
+        self
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -160,6 +170,12 @@ impl FwdConfig {
     #[must_use]
     pub const fn score(&self) -> ScoreKind {
         self.score
+    }
+
+    /// When O moves to a new exponent base.
+    #[must_use]
+    pub const fn rescale(&self) -> Rescale {
+        self.rescale
     }
 
     /// Tile sizes.
@@ -272,6 +288,9 @@ impl std::fmt::Display for FwdConfig {
             "{:?} D={} {:?} {:?} {block_m}x{block_n} {warps} warps {stages} stages",
             self.dtype, self.head_dim, self.columns, self.mask
         )?;
+        if self.rescale == Rescale::Eager {
+            write!(f, " eager")?;
+        }
         if self.row_copy == RowCopy::HalfRow { write!(f, " half-row copies") } else { Ok(()) }
     }
 }
@@ -281,3 +300,6 @@ impl std::fmt::Display for FwdConfig {
 pub fn compiled_head_dim(columns: u32) -> Option<u32> {
     HEAD_DIMS.into_iter().find(|&d| columns <= d && columns > 0)
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

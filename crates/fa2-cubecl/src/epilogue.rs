@@ -4,7 +4,7 @@
 //! (claim E1). Q's tile has done its work and takes O: no more shared memory is needed.
 
 use crate::config::{FwdConfig, MMA_M, WARP};
-use crate::copy::atom::r2g;
+use crate::copy::atom::{r2g, sync_warp};
 use crate::copy::g2s::RowCopier;
 use crate::copy::r2s::R2s;
 use crate::copy::s2g::store_rows;
@@ -55,6 +55,8 @@ pub(crate) fn store(
 ) {
     let work = work_tile(shape, config);
     let position = ThreadPosition::new(shared);
+    // Orders: this warp's reads of its rows of Q < its stores of O over them.
+    sync_warp();
     let r2s = R2s::new(position.shared, position.warp, position.lane, config);
     #[unroll]
     for m in 0..comptime!(acc_o.layout.m_tiles) {

@@ -10,13 +10,15 @@ pub enum Fa2Error {
         /// The size's name.
         name: &'static str,
     },
-    /// A size does not fit the kernel's 32-bit row and column counters.
-    #[error("{name} is {value}, but the kernel counts it in 31 bits (at most 2147483647)")]
+    /// A size does not fit the kernel's counters or the grid.
+    #[error("{name} is {value}, but the kernel serves at most {limit}")]
     TooLarge {
         /// The size's name.
         name: &'static str,
         /// Its value.
         value: usize,
+        /// The largest.
+        limit: usize,
     },
     /// No compiled head size holds this one.
     #[error("head_dim is {0}, but the kernel serves 8 to 256 in steps of 8 (pad the rest)")]

@@ -32,15 +32,27 @@ pub fn choose(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
     let mask = MaskKind::from(problem.mask);
     let columns = problem.head_dim as u32;
     let section = section(problem);
-    let mut last = Err(ConfigError::HeadDim(columns));
-    for tile in tiles(columns) {
-        let config = FwdConfig::new(problem.dtype, columns, mask, *tile)?;
-        last = Ok(FwdPlan { config, section });
-        if config.shared_bytes() <= gpu.shared_bytes {
-            return last;
-        }
-    }
-    last
+    let configs = tiles(columns)
+        .iter()
+        .map(|tile| FwdConfig::new(problem.dtype, columns, mask, *tile))
+        .collect::<Result<Vec<_>, _>>()?;
+    let twice = |config: &&FwdConfig| fits(config, gpu, 2);
+    let once = |config: &&FwdConfig| fits(config, gpu, 1);
+    let config = configs
+        .iter()
+        .find(twice)
+        .or_else(|| configs.iter().find(once))
+        .copied()
+        .ok_or(ConfigError::HeadDim(columns))?;
+    Ok(FwdPlan { config, section })
+}
+
+/// Shared memory that the system keeps of each cube on a multiprocessor.
+const RESERVED_BYTES: u32 = 1024;
+
+/// Whether `cubes` of `config` fit one multiprocessor at once.
+fn fits(config: &FwdConfig, gpu: Gpu, cubes: u32) -> bool {
+    cubes * (config.shared_bytes() + RESERVED_BYTES) <= gpu.shared_bytes + RESERVED_BYTES
 }
 
 /// Keys and values that may stay in L2 while a section is worked on: a third of an A100's 40 MB.
@@ -61,9 +73,11 @@ fn section(problem: &Problem) -> u32 {
     }
 }
 
-/// Tiles for a head size, best first; a GPU takes the first that fits its shared memory.
+/// Tiles for a head size, best first. A GPU takes the first of which two cubes fit a
+/// multiprocessor, else the first that fits at all.
 ///
-/// Two cubes of four warps on a multiprocessor beat one of eight: their barriers don't meet. Each
+/// Two cubes of four warps on a multiprocessor beat one of eight: their barriers don't meet, and
+/// the softmax of one runs under the products of the other (docs/perf/forward.md). Each
 /// warp owns 32 rows where the registers allow it, since every warp reads all of K and V from
 /// shared memory, and 16 rows a warp would double that traffic. D of 192 and 256 leave room for
 /// 16 rows only.
@@ -75,8 +89,11 @@ fn tiles(columns: u32) -> &'static [Tile] {
         0..=32 => const { &[tile(128, 128, 4, 2)] },
         33..=64 => const { &[tile(128, 128, 4, 2), tile(128, 64, 4, 2)] },
         65..=96 => const { &[tile(128, 64, 4, 2), tile(128, 32, 4, 2)] },
-        97..=128 => const { &[tile(128, 64, 4, 2), tile(128, 32, 4, 2)] },
+        97..=128 => const { &[tile(128, 64, 4, 2), tile(128, 64, 4, 1)] },
         129..=192 => const { &[tile(64, 64, 4, 1), tile(64, 32, 4, 2)] },
         _ => const { &[tile(64, 64, 4, 1), tile(64, 32, 4, 2)] },
     }
 }
+
+#[cfg(test)]
+mod tests;

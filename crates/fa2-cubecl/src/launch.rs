@@ -66,7 +66,11 @@ pub fn forward(
     let heads_total = problem.batch * problem.heads_q;
     let cubes = m_blocks.saturating_mul(heads_total);
     if cubes > MAX_CUBES {
-        return Err(Fa2Error::TooLarge { name: "batch x heads_q x query blocks", value: cubes });
+        return Err(Fa2Error::TooLarge {
+            name: "batch x heads_q x query blocks",
+            value: cubes,
+            limit: MAX_CUBES,
+        });
     }
     check_tensors(problem, &tensors)?;
 

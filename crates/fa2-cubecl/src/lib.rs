@@ -45,3 +45,4 @@ pub use launch::{FwdTensors, TensorRef, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};
 pub use score::ScoreKind;
+pub use softmax::online::Rescale;

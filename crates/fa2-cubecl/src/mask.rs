@@ -78,3 +78,6 @@ pub(crate) fn apply(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

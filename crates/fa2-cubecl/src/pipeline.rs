@@ -195,8 +195,9 @@ impl KvPipeline {
     }
 
     /// Waits for all copies. For cubes that visit no block: their copy of Q is still in flight, and
-    /// O goes over it.
+    /// O goes over it. No block's group has taken it along, so it is committed here.
     pub fn drain(&self) {
+        commit_group();
         wait_group(0u32);
         // Orders: copies of Q by all threads < the stores of O into its tile.
         sync_cube();
@@ -228,3 +229,6 @@ fn previous_stage(stage: u32, #[comptime] config: FwdConfig) -> u32 {
     let last = comptime!(config.stage_bytes() * (config.stages() - 1));
     select(stage == 0u32, u32::new(comptime!(last as i64)), stage - comptime!(config.stage_bytes()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,7 +96,7 @@ impl Problem {
         let limit = i32::MAX as usize / 2;
         for (name, value) in [("seq_q", self.seq_q), ("seq_k", self.seq_k)] {
             if value > limit {
-                return Err(Fa2Error::TooLarge { name, value });
+                return Err(Fa2Error::TooLarge { name, value, limit });
             }
         }
         if !(self.scale.is_finite() && self.scale > 0.0) {
@@ -133,3 +133,6 @@ impl Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

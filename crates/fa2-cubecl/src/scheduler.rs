@@ -128,3 +128,6 @@ pub fn block_range(
     let narrowest = max(end_column(row, seq_k, diagonal, kind), 0);
     BlockRange { blocks: (widest + comptime!(block_n - 1)) / block_n, full: narrowest / block_n }
 }
+
+#[cfg(test)]
+mod tests;

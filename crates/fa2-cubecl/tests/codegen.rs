@@ -35,15 +35,25 @@ impl Build {
     }
 }
 
-/// What the heuristics choose for long sequences, over all types, head sizes and masks; padded
-/// columns in f16 only, where they differ from exact ones in the copies alone.
+/// Bytes that a head size's kernels may spill, loads and stores counted apart.
+///
+/// Measured faster so than without, on an H200 at D = 128, S = 4096, no mask: 396 TFLOP/s with 28
+/// bytes stored and 44 loaded, 358 for the softmax that moves its base with every block, and 395 for
+/// 128 x 48 tiles, which spill nothing (docs/perf/forward.md).
+const ALLOWED_SPILLS: [(u32, usize); 2] = [(64, 48), (128, 44)];
+
+/// What the heuristics choose for long sequences, over all head sizes and masks. bf16 differs from
+/// f16 in the names of instructions, padded columns from exact ones in the copies: both are built
+/// for the two head sizes that use all registers.
 fn grid() -> Vec<Build> {
     let mut builds = Vec::new();
     for gpu in GPUS {
         for head_dim in HEAD_DIMS {
             for mask in [Mask::None, Mask::Causal(Alignment::BottomRight)] {
-                let kinds =
-                    [(Dtype::F16, head_dim), (Dtype::Bf16, head_dim), (Dtype::F16, head_dim - 8)];
+                let mut kinds = vec![(Dtype::F16, head_dim)];
+                if ALLOWED_SPILLS.iter().any(|(tight, _)| *tight == head_dim) {
+                    kinds.extend([(Dtype::Bf16, head_dim), (Dtype::F16, head_dim - 8)]);
+                }
                 for (dtype, columns) in kinds {
                     let plan = choose(&problem(dtype, columns, mask), gpu).unwrap();
                     builds.push(Build { config: plan.config, sm: gpu.sm });
@@ -69,17 +79,19 @@ fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
 }
 
 #[test]
-fn no_configuration_spills_and_the_census_holds() {
+fn spills_are_none_or_measured_and_the_census_holds() {
     let builds = grid();
     let rows: Vec<(Build, Census)> = builds.par_iter().map(|b| (*b, b.census())).collect();
     let mut table = String::from(
         "Instructions of the whole kernel; then of the loop over full blocks.\n\
-         sm   regs | HMMA LDSM (.T) LDGSTS SHFL BAR | HMMA LDSM (.T) SHFL MUFU all | configuration\n",
+         sm   regs spills | HMMA LDSM (.T) LDGSTS SHFL BAR | HMMA LDSM (.T) SHFL MUFU all | configuration\n",
     );
     let mut spilling = Vec::new();
     for (build, census) in &rows {
         let Build { config, sm } = build;
-        if (census.stack, census.spill_stores, census.spill_loads) != (0, 0, 0) {
+        let allowed = ALLOWED_SPILLS.iter().find(|(dim, _)| *dim == config.head_dim());
+        let allowed = allowed.map_or(0, |(_, bytes)| *bytes);
+        if census.spill_stores.max(census.spill_loads).max(census.stack) > allowed {
             spilling.push(format!(
                 "sm_{sm} {config}: stack {} B, spill stores {} B, spill loads {} B",
                 census.stack, census.spill_stores, census.spill_loads
@@ -89,8 +101,9 @@ fn no_configuration_spills_and_the_census_holds() {
         let k = |name| Census::count(&census.kernel, name);
         let l = |name| Census::count(full, name);
         table += &format!(
-            "{sm:2} {:6} | {:4} {:4} {:4} {:6} {:4} {:3} | {:4} {:4} {:4} {:4} {:4} {:4} | {config}\n",
+            "{sm:2} {:6} {:6} | {:4} {:4} {:4} {:6} {:4} {:3} | {:4} {:4} {:4} {:4} {:4} {:4} | {config}\n",
             census.registers,
+            census.spill_stores.max(census.spill_loads),
             k("HMMA"),
             k("LDSM"),
             transposed(&census.kernel),

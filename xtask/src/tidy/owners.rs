@@ -16,11 +16,9 @@ struct Owned {
 }
 
 /// Places of fa2-cubecl that may name cubecl-ptx; one added here needs its reason beside it.
-const CALLERS_OF_INSTRUCTIONS: [&str; 4] = [
+const CALLERS_OF_INSTRUCTIONS: [&str; 3] = [
     // An instruction and its meaning as a layout.
     "/atom.rs",
-    // Shuffles and maxima of a row.
-    "/softmax/reduce.rs",
     // Addresses in shared and global memory.
     "/tensor/",
     // Commit and wait of the K/V ring.
@@ -51,16 +49,16 @@ const OWNED: [Owned; 8] = [
         words: &["cubecl_ptx"],
         within: &["crates/fa2-cubecl/src/", "crates/burn-fa2/"],
         homes: &CALLERS_OF_INSTRUCTIONS,
-        rule: "instructions are called by the atoms, softmax/reduce.rs, tensor/ and pipeline.rs",
+        rule: "instructions are called by the atoms, tensor/ and pipeline.rs",
     },
     Owned {
-        words: &["CUBE_POS", "CUBE_POS_X", "CUBE_POS_Y", "CUBE_POS_Z"],
+        words: &["CUBE_POS", "CUBE_POS_X", "CUBE_POS_Y", "CUBE_POS_Z", "cube_position"],
         within: &["crates/fa2-cubecl/src/"],
-        homes: &["/scheduler.rs"],
+        homes: &["/scheduler.rs", "/tensor/address.rs"],
         rule: "only scheduler.rs knows which work a cube does",
     },
     Owned {
-        words: &["ComputeClient"],
+        words: &["Client"],
         within: &["crates/fa2-cubecl/src/"],
         homes: &["/launch.rs"],
         rule: "only launch.rs holds a client",
@@ -174,7 +172,7 @@ mod tests {
         for home in [
             "copy/atom.rs",
             "mma/atom.rs",
-            "softmax/reduce.rs",
+            "softmax/atom.rs",
             "tensor/view.rs",
         ] {
             assert_eq!(
@@ -207,7 +205,7 @@ mod tests {
         assert_eq!(
             count(
                 "crates/fa2-cubecl/src/heuristics.rs",
-                "c: &ComputeClient<R>"
+                "c: &Client<R>"
             ),
             1
         );

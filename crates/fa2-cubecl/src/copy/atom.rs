@@ -7,6 +7,7 @@ use cubecl_ptx::matrix::ldmatrix_x4;
 use cubecl_ptx::memory::{load_shared_x4, store_global_f32, store_global_x4, store_shared};
 
 pub(crate) use cubecl_ptx::matrix::{Registers4, Transpose};
+pub(crate) use cubecl_ptx::shuffle::sync_warp;
 
 /// Bytes of a 16-byte chunk: one cp.async, one row of an ldmatrix, one vector store.
 pub(crate) const CHUNK_BYTES: u32 = 16;

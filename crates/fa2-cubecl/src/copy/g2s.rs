@@ -116,3 +116,6 @@ impl RowCopier {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,3 +62,6 @@ impl R2s {
         r2s(self.bases[comptime!(n % chunks)], offset, pair);
     }
 }
+
+#[cfg(test)]
+mod tests;

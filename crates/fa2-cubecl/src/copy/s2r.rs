@@ -145,3 +145,6 @@ impl Operands {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ pub fn forward_sm80(
 
     let mut state = State {
         operands: Operands::new(position.shared, position.warp, position.lane, config),
-        softmax: OnlineSoftmax::new(comptime!(o_layout(&config))),
+        softmax: OnlineSoftmax::new(config),
         acc_o: Accumulator::zeros(comptime!(o_layout(&config))),
     };
     for t in 0..work.masked {
@@ -97,7 +97,7 @@ pub fn forward_sm80(
         pipeline.drain();
     }
 
-    let result = state.softmax.finish(shape.scale_log2);
+    let result = state.softmax.finish();
     epilogue::store(
         &mut state.acc_o,
         &result,

@@ -80,3 +80,6 @@ impl Accumulator {
         Accumulator { values, layout }
     }
 }
+
+#[cfg(test)]
+mod tests;

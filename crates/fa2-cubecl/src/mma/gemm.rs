@@ -99,3 +99,6 @@ fn a_fragment(
         w: round_pair(acc_p.values[comptime!(at(0, 1, 1))], acc_p.values[comptime!(at(1, 1, 1))], config.dtype()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,93 +7,152 @@
 //! l' = a l + sum P          O' = a O + P V
 //! ```
 //!
-//! and at the end `O / l` and `LSE = ln(2) (c m + log2 l)`. m is kept unscaled. Each lane keeps its
-//! own part of l; the four lanes of a row meet once, in `finish`.
+//! and at the end `O / l` and `LSE = ln(2) (c m + log2 l)`. What counts is that l and O share one
+//! base; that it is the maximum itself only keeps P small. So a comptime [`Rescale`] says when the
+//! base moves: with every block, or only when a block exceeds it by more than 2^8. P then stays
+//! below 2^8, far inside f16, and the multiplications of O by a = 1 are saved.
+//! Each lane sums its own columns of P, in f32 and before P is rounded, and the four lanes of a row
+//! meet once, in `finish`.
+//!
+//! The state is `base = -c m` per row; no key seen yet is m = -inf, so base = +inf.
 
+use crate::config::FwdConfig;
 use crate::mask::BlockKind;
-use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
-use crate::softmax::atom::{exp2_approx, fma, log2_approx, max, reciprocal_approx};
+use crate::mma::accumulator::Accumulator;
+use crate::softmax::atom::{any_above, exp2_approx, fma, log2_approx, max, reciprocal_approx};
 use crate::softmax::reduce::{quad_max, quad_sum};
 use cubecl::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// ln(2): from base 2 to the natural logarithm.
 const LN_2: f32 = std::f32::consts::LN_2;
+/// Growth of a row's maximum, in powers of two, up to which a lazy softmax keeps its base.
+const LAZY_GROWTH: f32 = 8.0;
+
+/// When O and l move to a new exponent base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rescale {
+    /// With every block, as in the article.
+    Eager,
+    /// When a row's maximum has grown by more than 2^8.
+    Lazy,
+}
 
 /// The state of a lane's rows.
 #[derive(CubeType)]
 pub(crate) struct OnlineSoftmax {
-    /// Largest score so far.
-    pub row_max: Array<f32>,
-    /// Sum of exponentials so far, over this lane's columns.
-    pub row_sum: Array<f32>,
-    /// Rows and registers of the accumulators.
+    /// -c m of each row.
+    base: Array<f32>,
+    /// l of each row, over this lane's columns.
+    row_sum: Array<f32>,
     #[cube(comptime)]
-    pub rows: usize,
+    rows: usize,
+    #[cube(comptime)]
+    rescale: Rescale,
 }
 
 #[cube]
 impl OnlineSoftmax {
     /// No key seen: m = -inf, l = 0.
-    pub fn new(#[comptime] layout: AccumulatorLayout) -> OnlineSoftmax {
-        let rows = comptime!(layout.rows());
-        let mut row_max = Array::<f32>::new(rows);
+    pub fn new(#[comptime] config: FwdConfig) -> OnlineSoftmax {
+        let rows = comptime!(2 * config.m_tiles());
+        let mut base = Array::<f32>::new(rows);
         let mut row_sum = Array::<f32>::new(rows);
         #[unroll]
         for row in 0..rows {
-            row_max[row] = f32::new(f32::NEG_INFINITY);
+            base[row] = f32::new(f32::INFINITY);
             row_sum[row] = 0.0f32;
         }
-        OnlineSoftmax { row_max, row_sum, rows }
+        OnlineSoftmax { base, row_sum, rows, rescale: comptime!(config.rescale()) }
     }
 
-    /// Takes a block: `acc_s` becomes P, and `acc_o` moves to the new base.
-    ///
-    /// Rows are interleaved and each runs two chains of maxima and sums, so that the units behind
-    /// them (ALU, MUFU, FMA) always have independent work: docs/perf/forward.md.
+    /// Takes a block: `acc_s` becomes P, and `acc_o` is on P's base afterwards.
     pub fn step(
         &mut self,
         acc_s: &mut Accumulator,
         acc_o: &mut Accumulator,
         scale_log2: f32,
-        #[comptime] kind: BlockKind,
+        #[comptime] block: BlockKind,
     ) {
-        let rows = comptime!(self.rows);
-        let mut base = Array::<f32>::new(rows);
-        let mut highest = block_max(acc_s, &self.row_max);
+        let rows = comptime!(acc_s.layout.rows());
+        let mut highest = block_max(acc_s);
         #[unroll]
         for row in 0..rows {
             highest[row] = quad_max(highest[row]);
         }
-        #[unroll]
-        for row in 0..rows {
-            let new_max = highest[row];
-            let scaled = new_max * (0.0f32 - scale_log2);
-            // A row that has seen no key yet has m = -inf; with base 0 its exponentials are
-            // exp2(-inf) = 0, where -inf minus -inf would be NaN.
-            base[row] = if comptime!(kind == BlockKind::Masked) {
-                select(new_max == f32::new(f32::NEG_INFINITY), 0.0f32, scaled)
-            } else {
-                scaled
-            };
-            let rescale = exp2_approx(fma(self.row_max[row], scale_log2, base[row]));
-            self.row_max[row] = new_max;
-            self.row_sum[row] = self.row_sum[row] * rescale;
+        if comptime!(self.rescale == Rescale::Eager) {
+            self.raise(&highest, acc_o, scale_log2);
+        } else {
+            let mut growth = f32::new(f32::NEG_INFINITY);
             #[unroll]
-            for n in 0..comptime!(acc_o.layout.n_tiles) {
-                #[unroll]
-                for c in 0..2usize {
-                    let at = comptime!(acc_o.layout.index_in_row(c, row, n));
-                    acc_o.values[at] = acc_o.values[at] * rescale;
-                }
+            for row in 0..rows {
+                // -inf + inf where a row has seen no key: NaN, which `max` passes over.
+                growth = max(growth, fma(highest[row], scale_log2, self.base[row]));
+            }
+            if any_above(growth, LAZY_GROWTH) {
+                self.raise(&highest, acc_o, scale_log2);
             }
         }
-        exponentiate(acc_s, &mut self.row_sum, &base, scale_log2);
+        self.exponentiate(acc_s, scale_log2, block);
     }
 
-    /// Sums over the lanes of a row; returns 1 / l and the LSE of each row.
+    /// Moves O and l to the base of the rows' new maxima.
+    fn raise(&mut self, highest: &Array<f32>, acc_o: &mut Accumulator, scale_log2: f32) {
+        #[unroll]
+        for row in 0..comptime!(acc_o.layout.rows()) {
+            let old = self.base[row];
+            let candidate = highest[row] * (0.0f32 - scale_log2);
+            let new = select(candidate < old, candidate, old);
+            // Equal bases may both be infinite, and their difference NaN.
+            let rescale = select(new == old, 1.0f32, exp2_approx(new - old));
+            self.base[row] = new;
+            self.row_sum[row] = self.row_sum[row] * rescale;
+            scale_row(acc_o, row, rescale);
+        }
+    }
+
+    /// `S = exp2(c S + base)`, and the sums of the new values.
+    ///
+    /// Rows are interleaved, so that the units behind them always have independent work.
+    fn exponentiate(
+        &mut self,
+        acc_s: &mut Accumulator,
+        scale_log2: f32,
+        #[comptime] block: BlockKind,
+    ) {
+        let rows = comptime!(self.rows);
+        let mut base = Array::<f32>::new(rows);
+        #[unroll]
+        for row in 0..rows {
+            // A row without a key so far has only hidden scores in a masked block: with base 0
+            // they give exp2(-inf) = 0, where -inf + inf would be NaN.
+            base[row] = if comptime!(block == BlockKind::Masked) {
+                let unseen = self.base[row] == f32::new(f32::INFINITY);
+                select(unseen, 0.0f32, self.base[row])
+            } else {
+                self.base[row]
+            };
+        }
+        #[unroll]
+        for n in 0..comptime!(acc_s.layout.n_tiles) {
+            #[unroll]
+            for row in 0..rows {
+                let first = comptime!(acc_s.layout.index_in_row(0, row, n));
+                let second = comptime!(acc_s.layout.index_in_row(1, row, n));
+                let p0 = exp2_approx(fma(acc_s.values[first], scale_log2, base[row]));
+                let p1 = exp2_approx(fma(acc_s.values[second], scale_log2, base[row]));
+                acc_s.values[first] = p0;
+                acc_s.values[second] = p1;
+                self.row_sum[row] += p0 + p1;
+            }
+        }
+    }
+
+    /// 1 / l and the LSE of each row.
     ///
     /// A row that saw no key has l = 0 and m = -inf: it gets 0 and -inf, and so O = 0.
-    pub fn finish(&mut self, scale_log2: f32) -> RowResult {
+    pub fn finish(&mut self) -> RowResult {
         let rows = comptime!(self.rows);
         let mut inverse = Array::<f32>::new(rows);
         let mut lse = Array::<f32>::new(rows);
@@ -102,7 +161,7 @@ impl OnlineSoftmax {
             let sum = quad_sum(self.row_sum[row]);
             let empty = sum == 0.0f32;
             inverse[row] = select(empty, 0.0f32, reciprocal_approx(sum));
-            let log2 = fma(self.row_max[row], scale_log2, log2_approx(sum));
+            let log2 = log2_approx(sum) - self.base[row];
             lse[row] = select(empty, f32::new(f32::NEG_INFINITY), log2 * LN_2);
         }
         RowResult { inverse, lse }
@@ -118,9 +177,9 @@ pub(crate) struct RowResult {
     pub lse: Array<f32>,
 }
 
-/// max(m, max S) over this lane's columns.
+/// Largest score of each of this lane's rows, over its own columns, in two chains a row.
 #[cube]
-fn block_max(acc_s: &mut Accumulator, row_max: &Array<f32>) -> Array<f32> {
+fn block_max(acc_s: &mut Accumulator) -> Array<f32> {
     let rows = comptime!(acc_s.layout.rows());
     let mut even = Array::<f32>::new(rows);
     let mut odd = Array::<f32>::new(rows);
@@ -132,7 +191,7 @@ fn block_max(acc_s: &mut Accumulator, row_max: &Array<f32>) -> Array<f32> {
             let second = acc_s.values[comptime!(acc_s.layout.index_in_row(1, row, n))];
             let pair = max(first, second);
             if comptime!(n == 0) {
-                even[row] = max(row_max[row], pair);
+                even[row] = pair;
             } else if comptime!(n == 1) {
                 odd[row] = pair;
             } else if comptime!(n % 2 == 0) {
@@ -149,37 +208,18 @@ fn block_max(acc_s: &mut Accumulator, row_max: &Array<f32>) -> Array<f32> {
     even
 }
 
-/// `S = exp2(c S + base)`, and the sums of the new values into `row_sum`.
+/// Multiplies this lane's part of row `row` by `factor`.
 #[cube]
-fn exponentiate(
-    acc_s: &mut Accumulator,
-    row_sum: &mut Array<f32>,
-    base: &Array<f32>,
-    scale_log2: f32,
-) {
-    let rows = comptime!(acc_s.layout.rows());
-    let mut odd = Array::<f32>::new(rows);
+fn scale_row(acc: &mut Accumulator, #[comptime] row: usize, factor: f32) {
     #[unroll]
-    for n in 0..comptime!(acc_s.layout.n_tiles) {
+    for n in 0..comptime!(acc.layout.n_tiles) {
         #[unroll]
-        for row in 0..rows {
-            let first = comptime!(acc_s.layout.index_in_row(0, row, n));
-            let second = comptime!(acc_s.layout.index_in_row(1, row, n));
-            let p0 = exp2_approx(fma(acc_s.values[first], scale_log2, base[row]));
-            let p1 = exp2_approx(fma(acc_s.values[second], scale_log2, base[row]));
-            acc_s.values[first] = p0;
-            acc_s.values[second] = p1;
-            if comptime!(n % 2 == 0) {
-                row_sum[row] += p0 + p1;
-            } else if comptime!(n == 1) {
-                odd[row] = p0 + p1;
-            } else {
-                odd[row] += p0 + p1;
-            }
+        for c in 0..2usize {
+            let at = comptime!(acc.layout.index_in_row(c, row, n));
+            acc.values[at] = acc.values[at] * factor;
         }
     }
-    #[unroll]
-    for row in 0..rows {
-        row_sum[row] += odd[row];
-    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,3 +24,6 @@ pub(crate) fn swizzled(offset: u32, #[comptime] swizzle: Swizzle) -> u32 {
     let source = comptime!(((1u32 << swizzle.bits()) - 1) << (swizzle.base() + swizzle.shift()));
     offset ^ ((offset & source) >> comptime!(swizzle.shift()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! The op on a CUDA device: every case through Burn's tensors, from several threads, and its
+//! gradient.
+
+use crate::suite::SuiteArgs;
+use crate::suite::engine::KernelElement;
+use crate::suite::tally::Tally;
+use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
+use burn_fa2::{
+    CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
+};
+use fa2_testing::{CASES, Case, Causal, Qkv, REPLAY, Report, Storage, Stored, composed};
+use fa2_testing::{inputs, oracle};
+use half::f16;
+
+/// Threads of the concurrent check.
+const THREADS: usize = 4;
+/// Calls of each of them.
+const CALLS: usize = 50;
+const SEED: u64 = 21;
+
+/// Runs every case, the empty and the unaligned ones too, through the op.
+pub fn check<E: KernelElement + BurnElement>(args: &SuiteArgs, tally: &mut Tally) {
+    let device = Device::cuda(args.device());
+    for case in CASES.iter().chain(REPLAY).filter(|case| args.selects(case)) {
+        let name = format!("{} {case} [op]", <E as fa2_testing::Element>::NAME);
+        tally.record(name, conforms::<E>(case, &device));
+    }
+}
+
+/// Runs one case from several threads at once; all must give the bits that one thread gives.
+pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
+    let device = Device::cuda(args.device());
+    let case = Case::new("threads", 2, 8, 333, 64).kv_heads(2).causal(Causal::BottomRight);
+    let qkv = inputs::generate::<f16>(&case, SEED);
+    let expected = run::<f16>(&case, &qkv, &device);
+    let result = std::thread::scope(|scope| {
+        let call = || (0..CALLS).all(|_| run::<f16>(&case, &qkv, &device) == expected);
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(call)).collect();
+        // A thread that panicked is as wrong as one that saw other bits.
+        let wrong = threads.into_iter().map(|thread| thread.join().unwrap_or(false)).filter(|ok| !ok);
+        match (&expected, wrong.count()) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(_), 0) => Ok(()),
+            (Ok(_), wrong) => Err(format!("{wrong} of {THREADS} threads saw other results")),
+        }
+    });
+    tally.record(format!("{case} [op, {THREADS} threads x {CALLS} calls]"), result);
+}
+
+fn conforms<E: KernelElement + BurnElement>(case: &Case, device: &Device) -> Result<(), String> {
+    let qkv = inputs::generate::<E>(case, SEED);
+    let [q, k, v] = qkv.logical();
+    let reference = oracle::attention(case, &q, &k, &v);
+    let yardstick = composed::attention(case, &q, &k, &v);
+    let (output, lse) = run(case, &qkv, device)?;
+    let o = Report::output(case, &output, &yardstick, &reference);
+    let lse = Report::lse(case, &lse, &yardstick, &reference);
+    match (o.passed, lse.passed) {
+        (true, true) => Ok(()),
+        (false, _) => Err(format!("O {o}")),
+        (true, false) => Err(format!("LSE {lse}")),
+    }
+}
+
+/// O and LSE of the op, forced onto the kernel.
+fn run<E: KernelElement + BurnElement>(
+    case: &Case,
+    qkv: &Qkv<E>,
+    device: &Device,
+) -> Result<(Vec<E>, Vec<f32>), String> {
+    let [q, k, v] = [&qkv.q, &qkv.k, &qkv.v].map(|stored| tensor(stored, case.storage, device));
+    let (o, lse) = try_flash_attention_with_lse(q, k, v, options(case))
+        .map_err(|error| error.to_string())?;
+    let data = |data: TensorData| data.try_to_vec::<E>().map_err(|error| format!("{error:?}"));
+    let lse = lse.into_data().try_to_vec::<f32>().map_err(|error| format!("{error:?}"))?;
+    Ok((data(o.into_data())?, lse))
+}
+
+/// `stored` as a tensor with the same strides.
+fn tensor<E: KernelElement + BurnElement>(
+    stored: &Stored<E>,
+    storage: Storage,
+    device: &Device,
+) -> Tensor<4> {
+    let [batch, heads, seq, dim] = stored.shape;
+    let create = |shape: [usize; 4]| {
+        let data = TensorData::new(stored.data.clone(), shape);
+        Tensor::<4>::from_data(data, (device, <E as BurnElement>::dtype()))
+    };
+    match storage {
+        Storage::Bhsd => create([batch, heads, seq, dim]),
+        Storage::Bshd => create([batch, seq, heads, dim]).swap_dims(1, 2),
+        Storage::PaddedRows => create([batch, heads, seq, stored.strides[2]]).slice([
+            0..batch,
+            0..heads,
+            0..seq,
+            0..dim,
+        ]),
+    }
+}
+
+fn options(case: &Case) -> FlashAttentionOptions {
+    let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl).with_mask(
+        match case.causal {
+            Causal::None => Mask::None,
+            Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
+            Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
+        },
+    );
+    options.with_scale(case.scale_value())
+}
