@@ -1,7 +1,9 @@
 //! Command-line values that the programs share: element type, mask, tile, plan.
 
 use clap::{Args, ValueEnum};
-use fa2_cubecl::{Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, Rescale, RowCopy, Tile};
+use fa2_cubecl::{
+    Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, Rescale, RowCopy, Tile,
+};
 use std::str::FromStr;
 
 /// Element type, as a command-line value.
@@ -32,10 +34,15 @@ impl FromStr for TileArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
         match numbers.as_deref() {
-            Ok(&[block_m, block_n, warps, stages]) => {
-                Ok(Self(Tile { block_m, block_n, warps, stages }))
-            }
-            _ => Err(format!("{text:?} is not BLOCK_M,BLOCK_N,WARPS,STAGES, such as 128,64,4,2")),
+            Ok(&[block_m, block_n, warps, stages]) => Ok(Self(Tile {
+                block_m,
+                block_n,
+                warps,
+                stages,
+            })),
+            _ => Err(format!(
+                "{text:?} is not BLOCK_M,BLOCK_N,WARPS,STAGES, such as 128,64,4,2"
+            )),
         }
     }
 }
@@ -87,7 +94,11 @@ impl ConfigArgs {
     /// The mask.
     #[must_use]
     pub fn mask(&self) -> Mask {
-        if self.causal { Mask::Causal(Alignment::BottomRight) } else { Mask::None }
+        if self.causal {
+            Mask::Causal(Alignment::BottomRight)
+        } else {
+            Mask::None
+        }
     }
 
     /// The configuration for a GPU with `shared_bytes` of shared memory a cube.
@@ -102,7 +113,11 @@ impl ConfigArgs {
             None => fa2_cubecl::choose(&self.problem(), gpu)?.config,
         };
         let config = self.softmax.apply(config);
-        if self.half_row { config.with_row_copy(RowCopy::HalfRow) } else { Ok(config) }
+        if self.half_row {
+            config.with_row_copy(RowCopy::HalfRow)
+        } else {
+            Ok(config)
+        }
     }
 
     /// A problem of the configuration's kind; its lengths are the benchmark's middle.

@@ -51,7 +51,10 @@ const FAMILIES: [(&str, &str, &str); 18] = [
 /// # Errors
 /// A rule that the configuration breaks, or a tool that is missing or failed.
 pub fn run(args: &PtxArgs) -> Result<()> {
-    let gpu = Gpu { sm: args.sm, shared_bytes: shared_bytes(args.sm) };
+    let gpu = Gpu {
+        sm: args.sm,
+        shared_bytes: shared_bytes(args.sm),
+    };
     let config = args.config.config(gpu)?;
     let started = std::time::Instant::now();
     let ptx = offline::compile(config, args.sm).map_err(|error| anyhow!(error))?;
@@ -95,10 +98,15 @@ fn print_table(census: &Census) {
     println!();
     let total = |counts: &Counts| counts.values().sum::<usize>();
     print!("{:16}{:>8}", "instructions", total(&census.kernel));
-    loops.clone().for_each(|(_, counts)| print!("{:>8}", total(counts)));
+    loops
+        .clone()
+        .for_each(|(_, counts)| print!("{:>8}", total(counts)));
     println!();
     for (title, prefix, part) in FAMILIES {
-        print!("{title:16}{:>8}", Census::count_with(&census.kernel, prefix, part));
+        print!(
+            "{title:16}{:>8}",
+            Census::count_with(&census.kernel, prefix, part)
+        );
         loops.clone().for_each(|(_, counts)| {
             print!("{:>8}", Census::count_with(counts, prefix, part));
         });

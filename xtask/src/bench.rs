@@ -25,7 +25,11 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let root = workspace::root();
     let ours = root.join(OURS);
     std::fs::create_dir_all(ours.parent().unwrap_or(root.as_ref()))?;
-    process::stream(bench.args(["forward", "--stock", "4096", "--out"]).arg(&ours))?;
+    process::stream(
+        bench
+            .args(["forward", "--stock", "4096", "--out"])
+            .arg(&ours),
+    )?;
     peers(&ours, &root.join(MERGED))
 }
 

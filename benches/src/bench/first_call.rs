@@ -24,8 +24,15 @@ pub struct FirstCallArgs {
 pub fn run(args: &FirstCallArgs) -> Result<()> {
     let client = cubecl::Device::cuda(0).context("no CUDA device")?.client();
     let gpu = fa2_cubecl::gpu(&client)?;
-    let plan = FwdPlan { config: args.config.config(gpu)?, section: 1 };
-    let causal = if args.config.causal { Causal::BottomRight } else { Causal::None };
+    let plan = FwdPlan {
+        config: args.config.config(gpu)?,
+        section: 1,
+    };
+    let causal = if args.config.causal {
+        Causal::BottomRight
+    } else {
+        Causal::None
+    };
     let case = Case::new("first", 1, 2, 256, args.config.d as usize).causal(causal);
     let sync = || block_on(client.sync()).map_err(|error| anyhow!("{error:?}"));
     let call: Box<dyn Fn() -> Result<()>> = match args.config.dtype {
@@ -45,7 +52,11 @@ pub fn run(args: &FirstCallArgs) -> Result<()> {
         let started = Instant::now();
         call()?;
         sync()?;
-        println!("{name} call: {:.1} ms ({})", started.elapsed().as_secs_f64() * 1e3, plan.config);
+        println!(
+            "{name} call: {:.1} ms ({})",
+            started.elapsed().as_secs_f64() * 1e3,
+            plan.config
+        );
     }
     Ok(())
 }

@@ -100,7 +100,11 @@ fn measure_type<E: KernelElement>(
     dtype: DtypeArg,
 ) -> Result<Vec<Row>> {
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
-    let most_rows = problems.iter().map(|p| p.batch * p.heads_q * p.seq_q).max().unwrap_or(0);
+    let most_rows = problems
+        .iter()
+        .map(|p| p.batch * p.heads_q * p.seq_q)
+        .max()
+        .unwrap_or(0);
     let pool = Pool::<E>::new(client, ELEMENTS, most_rows);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}")?;
     let progress = ProgressBar::new(problems.len() as u64).with_style(style);
@@ -128,18 +132,25 @@ fn plans(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<F
     let mut configs = vec![chosen.config];
     if !args.tile.is_empty() {
         let mask = MaskKind::from(problem.mask);
-        let config = |tile: &TileArg| {
-            FwdConfig::new(problem.dtype, problem.head_dim as u32, mask, tile.0)
-        };
+        let config =
+            |tile: &TileArg| FwdConfig::new(problem.dtype, problem.head_dim as u32, mask, tile.0);
         configs = args.tile.iter().map(config).collect::<Result<_, _>>()?;
     }
-    let sections =
-        if args.section.is_empty() { vec![chosen.section] } else { args.section.clone() };
-    let configs = configs
-        .into_iter()
-        .flat_map(|config| args.softmax.iter().map(move |softmax| softmax.apply(config)));
+    let sections = if args.section.is_empty() {
+        vec![chosen.section]
+    } else {
+        args.section.clone()
+    };
+    let configs = configs.into_iter().flat_map(|config| {
+        args.softmax
+            .iter()
+            .map(move |softmax| softmax.apply(config))
+    });
     let plan = |config: FwdConfig| {
-        sections.iter().map(move |&section| FwdPlan { config, section }).collect::<Vec<_>>()
+        sections
+            .iter()
+            .map(move |&section| FwdPlan { config, section })
+            .collect::<Vec<_>>()
     };
     Ok(configs.flat_map(plan).collect())
 }

@@ -45,7 +45,9 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
         drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
         Ok(())
     };
-    report("op", args, &op, &|| device.sync().map_err(|error| anyhow!("{error:?}")))
+    report("op", args, &op, &|| {
+        device.sync().map_err(|error| anyhow!("{error:?}"))
+    })
 }
 
 /// Median host time of `call`, without waiting for the GPU between calls.
@@ -64,9 +66,9 @@ fn report(
         }
         let queued = started.elapsed();
         sync()?;
-        rounds.push([queued, started.elapsed()].map(|time| {
-            time.as_secs_f64() * 1e6 / args.calls as f64
-        }));
+        rounds.push(
+            [queued, started.elapsed()].map(|time| time.as_secs_f64() * 1e6 / args.calls as f64),
+        );
     }
     // The first round compiles and warms up.
     rounds.remove(0);

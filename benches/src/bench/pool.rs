@@ -45,7 +45,14 @@ impl<E: KernelElement> Pool<E> {
     /// The tensors of `problem` over set `set`, contiguous.
     #[must_use]
     pub fn tensors(&self, problem: &Problem, set: usize) -> FwdTensors {
-        let Problem { heads_q, heads_kv, seq_q, seq_k, head_dim, .. } = *problem;
+        let Problem {
+            heads_q,
+            heads_kv,
+            seq_q,
+            seq_k,
+            head_dim,
+            ..
+        } = *problem;
         let view = |handle: &Handle, heads: usize, seq: usize| TensorRef {
             handle: handle.clone(),
             strides: [heads * seq * head_dim, seq * head_dim, head_dim],
@@ -63,12 +70,15 @@ impl<E: KernelElement> Pool<E> {
 
 fn normal<E: KernelElement>(elements: usize, seed: u64) -> Vec<E> {
     let mut values = vec![E::from_f32(0.0); elements];
-    values.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-        let mut rng = StdRng::seed_from_u64(seed << 32 | index as u64);
-        for value in chunk {
-            let sample: f32 = StandardNormal.sample(&mut rng);
-            *value = E::from_f32(sample);
-        }
-    });
+    values
+        .par_chunks_mut(CHUNK)
+        .enumerate()
+        .for_each(|(index, chunk)| {
+            let mut rng = StdRng::seed_from_u64(seed << 32 | index as u64);
+            for value in chunk {
+                let sample: f32 = StandardNormal.sample(&mut rng);
+                *value = E::from_f32(sample);
+            }
+        });
     values
 }

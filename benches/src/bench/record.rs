@@ -93,9 +93,26 @@ impl Record {
     pub fn write(&self, path: &Path) -> Result<()> {
         let json = serde_json::to_string_pretty(self)?;
         std::fs::write(path, json + "\n").with_context(|| path.display().to_string())?;
-        let mut csv = String::from("pass,path,dtype,b,h,hkv,sq,sk,d,causal,min_ms,median_ms,max_ms,tflops,note\n");
+        let mut csv = String::from(
+            "pass,path,dtype,b,h,hkv,sq,sk,d,causal,min_ms,median_ms,max_ms,tflops,note\n",
+        );
         for row in &self.rows {
-            let Row { pass, path, dtype, b, h, hkv, sq, sk, d, causal, note, ms, tflops, .. } = row;
+            let Row {
+                pass,
+                path,
+                dtype,
+                b,
+                h,
+                hkv,
+                sq,
+                sk,
+                d,
+                causal,
+                note,
+                ms,
+                tflops,
+                ..
+            } = row;
             let [least, median, most] = ms;
             csv += &format!(
                 "{pass},{path},{dtype},{b},{h},{hkv},{sq},{sk},{d},{causal},{least:.5},{median:.5},{most:.5},{tflops:.2},{note}\n"
@@ -111,6 +128,11 @@ impl Record {
 pub fn driver() -> String {
     // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let is_version = |word: &&str| word.split('.').count() >= 2 && word.starts_with(|c: char| c.is_ascii_digit());
-    text.split_whitespace().find(is_version).unwrap_or("unknown").to_owned()
+    let is_version = |word: &&str| {
+        word.split('.').count() >= 2 && word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    text.split_whitespace()
+        .find(is_version)
+        .unwrap_or("unknown")
+        .to_owned()
 }

@@ -13,7 +13,12 @@ pub const ELEMENTS: usize = TOKENS * HIDDEN;
 
 /// The FlashAttention-2 paper's grid: `B S = 16k`, `H D = 2048`.
 #[must_use]
-pub fn paper(dtypes: &[DtypeArg], dims: &[usize], lengths: &[usize], masks: &[bool]) -> Vec<Problem> {
+pub fn paper(
+    dtypes: &[DtypeArg],
+    dims: &[usize],
+    lengths: &[usize],
+    masks: &[bool],
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     for &dtype in dtypes {
         for &head_dim in dims {
@@ -37,7 +42,11 @@ fn problem(dtype: DtypeArg, head_dim: usize, seq: usize, causal: bool) -> Proble
         seq_k: seq,
         head_dim,
         dtype: dtype.into(),
-        mask: if causal { Mask::Causal(Alignment::BottomRight) } else { Mask::None },
+        mask: if causal {
+            Mask::Causal(Alignment::BottomRight)
+        } else {
+            Mask::None
+        },
         scale: (head_dim as f32).sqrt().recip(),
     }
 }

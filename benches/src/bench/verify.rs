@@ -22,7 +22,14 @@ pub fn verify<E: KernelElement>(
 ) -> Result<FwdPlan> {
     let tensors = pool.tensors(problem, 0);
     let plan = forward(client, problem, tensors.clone(), plan)?;
-    let Problem { batch, heads_q, seq_q, seq_k, head_dim, .. } = *problem;
+    let Problem {
+        batch,
+        heads_q,
+        seq_q,
+        seq_k,
+        head_dim,
+        ..
+    } = *problem;
     let rows = ROWS.min(seq_q);
     let heads = batch * heads_q;
     let elements = heads * seq_q * head_dim;
@@ -31,7 +38,9 @@ pub fn verify<E: KernelElement>(
     let from = (last.start * size_of::<E>()) as u64;
     let unused = tensors.o.handle.size_in_used() - (elements * size_of::<E>()) as u64;
     let tail = tensors.o.handle.offset_start(from).offset_end(unused);
-    let bytes = client.read_one(tail).map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    let bytes = client
+        .read_one(tail)
+        .map_err(|error| anyhow::anyhow!("{error:?}"))?;
     let actual: Vec<E> = bytemuck::pod_collect_to_vec(&bytes[..]);
 
     // With bottom-right alignment the last rows of a head are a problem of their own.

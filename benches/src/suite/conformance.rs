@@ -35,7 +35,11 @@ fn is_kernel_case(case: &Case) -> bool {
 
 /// Runs the conformance grid and the replayed reports in one element type.
 pub fn check<E: KernelElement>(client: &Client, gpu: Gpu, args: &SuiteArgs, tally: &mut Tally) {
-    for case in CASES.iter().chain(REPLAY).filter(|c| is_kernel_case(c) && args.selects(c)) {
+    for case in CASES
+        .iter()
+        .chain(REPLAY)
+        .filter(|c| is_kernel_case(c) && args.selects(c))
+    {
         let prepared = Prepared::<E>::new(client, case);
         let name = format!("{} {case}", E::NAME);
         prepared.check(client, None, format!("{name} [chosen]"), tally);
@@ -61,13 +65,7 @@ impl<E: KernelElement> Prepared<E> {
         }
     }
 
-    fn check(
-        &self,
-        client: &Client,
-        plan: Option<FwdPlan>,
-        name: impl Display,
-        tally: &mut Tally,
-    ) {
+    fn check(&self, client: &Client, plan: Option<FwdPlan>, name: impl Display, tally: &mut Tally) {
         let output = self
             .loaded
             .launch(client, plan)

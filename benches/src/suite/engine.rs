@@ -79,7 +79,11 @@ impl<E: KernelElement> Loaded<E> {
             o: upload(client, &output),
             lse: client.create_from_slice(bytemuck::cast_slice(&lse)),
         };
-        Self { problem: problem::<E>(case), tensors, output }
+        Self {
+            problem: problem::<E>(case),
+            tensors,
+            output,
+        }
     }
 
     /// Launches; the outputs stay on the device.
@@ -96,16 +100,30 @@ impl<E: KernelElement> Loaded<E> {
     /// The device's error.
     pub fn read(&self, client: &Client) -> Result<Output<E>, String> {
         let read = |handle: &cubecl::server::Handle| {
-            client.read_one(handle.clone()).map_err(|error| format!("{error:?}"))
+            client
+                .read_one(handle.clone())
+                .map_err(|error| format!("{error:?}"))
         };
         let data: Vec<E> = bytemuck::pod_collect_to_vec(&read(&self.tensors.o.handle)?[..]);
         let lse: Vec<f32> = bytemuck::pod_collect_to_vec(&read(&self.tensors.lse)?[..]);
-        let stored = Stored { data, shape: self.output.shape, strides: self.output.strides };
-        let written = stored.data.iter().filter(|value| !value.is_poison()).count();
+        let stored = Stored {
+            data,
+            shape: self.output.shape,
+            strides: self.output.strides,
+        };
+        let written = stored
+            .data
+            .iter()
+            .filter(|value| !value.is_poison())
+            .count();
         let output = stored.logical();
         // A result that happens to be poison would be counted as unwritten, never the reverse.
         let padding_intact = written <= output.len();
-        Ok(Output { output, lse, padding_intact })
+        Ok(Output {
+            output,
+            lse,
+            padding_intact,
+        })
     }
 }
 

@@ -57,7 +57,9 @@ fn compare(
             values as u32,
         );
     }
-    let bytes = client.read_one(handle).map_err(|error| format!("{error:?}"))?;
+    let bytes = client
+        .read_one(handle)
+        .map_err(|error| format!("{error:?}"))?;
     let actual: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes[..]);
     for lane in 0..lanes {
         for value in 0..values {

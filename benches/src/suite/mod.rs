@@ -73,5 +73,6 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
 
 fn progress() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {elapsed} {pos} checks, {msg}");
-    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }

@@ -30,21 +30,29 @@ pub fn check<E: KernelElement + BurnElement>(args: &SuiteArgs, tally: &mut Tally
 /// Runs one case from several threads at once; all must give the bits that one thread gives.
 pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
     let device = Device::cuda(args.device());
-    let case = Case::new("threads", 2, 8, 333, 64).kv_heads(2).causal(Causal::BottomRight);
+    let case = Case::new("threads", 2, 8, 333, 64)
+        .kv_heads(2)
+        .causal(Causal::BottomRight);
     let qkv = inputs::generate::<f16>(&case, SEED);
     let expected = run::<f16>(&case, &qkv, &device);
     let result = std::thread::scope(|scope| {
         let call = || (0..CALLS).all(|_| run::<f16>(&case, &qkv, &device) == expected);
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(call)).collect();
         // A thread that panicked is as wrong as one that saw other bits.
-        let wrong = threads.into_iter().map(|thread| thread.join().unwrap_or(false)).filter(|ok| !ok);
+        let wrong = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(false))
+            .filter(|ok| !ok);
         match (&expected, wrong.count()) {
             (Err(error), _) => Err(error.clone()),
             (Ok(_), 0) => Ok(()),
             (Ok(_), wrong) => Err(format!("{wrong} of {THREADS} threads saw other results")),
         }
     });
-    tally.record(format!("{case} [op, {THREADS} threads x {CALLS} calls]"), result);
+    tally.record(
+        format!("{case} [op, {THREADS} threads x {CALLS} calls]"),
+        result,
+    );
 }
 
 fn conforms<E: KernelElement + BurnElement>(case: &Case, device: &Device) -> Result<(), String> {
@@ -69,10 +77,13 @@ fn run<E: KernelElement + BurnElement>(
     device: &Device,
 ) -> Result<(Vec<E>, Vec<f32>), String> {
     let [q, k, v] = [&qkv.q, &qkv.k, &qkv.v].map(|stored| tensor(stored, case.storage, device));
-    let (o, lse) = try_flash_attention_with_lse(q, k, v, options(case))
-        .map_err(|error| error.to_string())?;
+    let (o, lse) =
+        try_flash_attention_with_lse(q, k, v, options(case)).map_err(|error| error.to_string())?;
     let data = |data: TensorData| data.try_to_vec::<E>().map_err(|error| format!("{error:?}"));
-    let lse = lse.into_data().try_to_vec::<f32>().map_err(|error| format!("{error:?}"))?;
+    let lse = lse
+        .into_data()
+        .try_to_vec::<f32>()
+        .map_err(|error| format!("{error:?}"))?;
     Ok((data(o.into_data())?, lse))
 }
 
@@ -100,12 +111,12 @@ fn tensor<E: KernelElement + BurnElement>(
 }
 
 fn options(case: &Case) -> FlashAttentionOptions {
-    let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl).with_mask(
-        match case.causal {
+    let options = FlashAttentionOptions::default()
+        .with_strategy(Strategy::CubeCl)
+        .with_mask(match case.causal {
             Causal::None => Mask::None,
             Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
             Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
-        },
-    );
+        });
     options.with_scale(case.scale_value())
 }

@@ -4,8 +4,14 @@
 use fa2_cubecl::{FwdConfig, FwdPlan, Gpu, MaskKind, Problem, Rescale, RowCopy, Tile};
 
 /// Tiles that are tried where they are valid and fit: (block_m, block_n, warps).
-const TILES: [(u32, u32, u32); 6] =
-    [(64, 64, 4), (128, 64, 4), (128, 128, 4), (128, 64, 8), (64, 32, 4), (32, 32, 2)];
+const TILES: [(u32, u32, u32); 6] = [
+    (64, 64, 4),
+    (128, 64, 4),
+    (128, 128, 4),
+    (128, 64, 8),
+    (64, 32, 4),
+    (32, 32, 2),
+];
 
 /// The head size of the article.
 const ARTICLE_DIM: u32 = 64;
@@ -16,10 +22,19 @@ pub fn forced(problem: &Problem, gpu: Gpu) -> Vec<FwdPlan> {
     let mask = MaskKind::from(problem.mask);
     let mut plans = Vec::new();
     // Other head sizes differ in loop counts only: one tile of them is enough.
-    let tiles = if problem.head_dim as u32 == ARTICLE_DIM { &TILES[..] } else { &TILES[..1] };
+    let tiles = if problem.head_dim as u32 == ARTICLE_DIM {
+        &TILES[..]
+    } else {
+        &TILES[..1]
+    };
     for &(block_m, block_n, warps) in tiles {
         for stages in 1..=3 {
-            let tile = Tile { block_m, block_n, warps, stages };
+            let tile = Tile {
+                block_m,
+                block_n,
+                warps,
+                stages,
+            };
             let config = FwdConfig::new(problem.dtype, problem.head_dim as u32, mask, tile);
             // Tiles that a head size can't have are no plans of it.
             let Ok(config) = config else { continue };

@@ -9,7 +9,9 @@ use half::f16;
 
 const CASES: [Case; 2] = [
     Case::new("repeat-full", 2, 16, 1000, 64),
-    Case::new("repeat-causal", 2, 16, 1000, 128).kv_heads(4).causal(Causal::BottomRight),
+    Case::new("repeat-causal", 2, 16, 1000, 128)
+        .kv_heads(4)
+        .causal(Causal::BottomRight),
 ];
 
 /// Repeats each case `args.repeats` times.
@@ -18,7 +20,9 @@ pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
         let qkv = inputs::generate::<f16>(case, 7);
         let loaded = Loaded::new(client, case, &qkv);
         let run = || {
-            loaded.launch(client, None).map_err(|error| error.to_string())?;
+            loaded
+                .launch(client, None)
+                .map_err(|error| error.to_string())?;
             let output = loaded.read(client)?;
             let lse: Vec<u32> = output.lse.iter().map(|value| value.to_bits()).collect();
             let bits: Vec<u16> = output.output.iter().map(|value| value.to_bits()).collect();
@@ -27,7 +31,9 @@ pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
         let result = run().and_then(|first| {
             for repeat in 1..args.repeats {
                 if run()? != first {
-                    return Err(format!("repeat {repeat} gave other bits than the first run"));
+                    return Err(format!(
+                        "repeat {repeat} gave other bits than the first run"
+                    ));
                 }
             }
             Ok(())

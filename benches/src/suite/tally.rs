@@ -14,7 +14,11 @@ impl Tally {
     /// No check yet.
     #[must_use]
     pub fn new(progress: ProgressBar) -> Self {
-        Self { passed: 0, failed: 0, progress }
+        Self {
+            passed: 0,
+            failed: 0,
+            progress,
+        }
     }
 
     /// Records a check; `Err` says what went wrong.

@@ -6,7 +6,10 @@ use cubecl::prelude::*;
 
 /// Address of the first element of `slice` in the shared window, in bytes.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn shared_address<T: CubePrimitive>(slice: &mut [T]) -> u32 {
     intrinsic!(|scope| {
         // SAFETY: the pointer is only turned into an integer, never read through here.
@@ -18,7 +21,10 @@ pub fn shared_address<T: CubePrimitive>(slice: &mut [T]) -> u32 {
 
 /// Address of the first element of `slice` in global memory, in bytes.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn global_address<T: CubePrimitive>(slice: &[T]) -> u64 {
     intrinsic!(|scope| {
         // SAFETY: the pointer is only turned into an integer, never read through here.
@@ -30,7 +36,10 @@ pub fn global_address<T: CubePrimitive>(slice: &[T]) -> u64 {
 
 /// [`global_address`] of a slice that is written through the address.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn global_address_mut<T: CubePrimitive>(slice: &mut [T]) -> u64 {
     intrinsic!(|scope| {
         // SAFETY: the pointer is only turned into an integer, never read through here.

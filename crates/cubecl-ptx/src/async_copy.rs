@@ -12,7 +12,10 @@ pub const COPY_BYTES: u32 = 16;
 /// Starts a copy of 16 bytes from global `source + source_offset` to shared
 /// `target + target_offset`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn copy_async(
     target: u32,
     source: u64,
@@ -24,7 +27,11 @@ pub fn copy_async(
             "cp.async.cg.shared.global.L2::128B [$0+{target_offset}], [$1+{source_offset}], {COPY_BYTES};"
         );
         let operands = vec![target.read_value(scope), source.read_value(scope)];
-        let asm = Asm { text: &text, constraints: "r,l,~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "r,l,~{memory}",
+            effect: Effect::Memory,
+        };
         emit(scope, asm, vec![], operands);
     })
 }
@@ -32,7 +39,10 @@ pub fn copy_async(
 /// [`copy_async`] that reads only the first `bytes` (0 to 16) of the source and fills the rest of
 /// the target with zeros. With 0 the source is not touched.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn copy_async_zero_fill(
     target: u32,
     source: u64,
@@ -44,9 +54,16 @@ pub fn copy_async_zero_fill(
         let text = format!(
             "cp.async.cg.shared.global.L2::128B [$0+{target_offset}], [$1+{source_offset}], {COPY_BYTES}, $2;"
         );
-        let operands =
-            vec![target.read_value(scope), source.read_value(scope), bytes.read_value(scope)];
-        let asm = Asm { text: &text, constraints: "r,l,r,~{memory}", effect: Effect::Memory };
+        let operands = vec![
+            target.read_value(scope),
+            source.read_value(scope),
+            bytes.read_value(scope),
+        ];
+        let asm = Asm {
+            text: &text,
+            constraints: "r,l,r,~{memory}",
+            effect: Effect::Memory,
+        };
         emit(scope, asm, vec![], operands);
     })
 }
@@ -68,11 +85,18 @@ pub fn commit_group() {
 ///
 /// Other threads' copies need a barrier after this.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn wait_group(#[comptime] pending: u32) {
     intrinsic!(|scope| {
         let text = format!("cp.async.wait_group {pending};");
-        let asm = Asm { text: &text, constraints: "~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
         emit(scope, asm, vec![], vec![]);
     })
 }

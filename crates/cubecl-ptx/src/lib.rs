@@ -25,7 +25,10 @@
 //! All functions must be called in control flow that is uniform over the plane (warp): LLVM does
 //! not know that the instructions inside are collective.
 
-#![allow(missing_docs, reason = "`#[cube]` puts undocumented items beside each function")]
+#![allow(
+    missing_docs,
+    reason = "`#[cube]` puts undocumented items beside each function"
+)]
 
 pub mod address;
 pub mod async_copy;

@@ -74,29 +74,47 @@ pub struct Accumulator4 {
 /// Loads four 8x8 matrices of 16-bit elements: lane `l` gives the shared address of row `l % 8` of
 /// matrix `l / 8` (16 bytes, 16-byte aligned), and receives one register of each matrix.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn ldmatrix_x4(
     address: u32,
     #[comptime] offset: u32,
     #[comptime] transpose: Transpose,
 ) -> Registers4 {
     intrinsic!(|scope| {
-        let suffix = if transpose == Transpose::Yes { ".trans" } else { "" };
+        let suffix = if transpose == Transpose::Yes {
+            ".trans"
+        } else {
+            ""
+        };
         let text = format!(
             "ldmatrix.sync.aligned.m8n8.x4{suffix}.shared.b16 {{$0,$1,$2,$3}}, [$4+{offset}];"
         );
-        let asm =
-            Asm { text: &text, constraints: "=r,=r,=r,=r,r,~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "=r,=r,=r,=r,r,~{memory}",
+            effect: Effect::Memory,
+        };
         let ty = u32::__expand_as_type(scope);
         let operands = vec![address.read_value(scope)];
         let r = emit(scope, asm, vec![ty; 4], operands);
-        Registers4Expand { x: r[0].into(), y: r[1].into(), z: r[2].into(), w: r[3].into() }
+        Registers4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
     })
 }
 
 /// `A B + C` of a 16x16 tile A (row major), a 16x8 tile B (column major) and a 16x8 tile C, in f32.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn mma_m16n8k16(
     a: &Registers4,
     b: &Registers2,
@@ -128,6 +146,11 @@ pub fn mma_m16n8k16(
             c.w.read_value(scope),
         ];
         let r = emit(scope, asm, vec![float; 4], operands);
-        Accumulator4Expand { x: r[0].into(), y: r[1].into(), z: r[2].into(), w: r[3].into() }
+        Accumulator4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
     })
 }

@@ -9,11 +9,18 @@ use cubecl::prelude::*;
 
 /// Stores 4 bytes to shared `address + offset`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
     intrinsic!(|scope| {
         let text = format!("st.shared.b32 [$0+{offset}], $1;");
-        let asm = Asm { text: &text, constraints: "r,r,~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "r,r,~{memory}",
+            effect: Effect::Memory,
+        };
         let operands = vec![address.read_value(scope), value.read_value(scope)];
         emit(scope, asm, vec![], operands);
     })
@@ -21,26 +28,44 @@ pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
 
 /// Loads 16 bytes from shared `address + offset`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn load_shared_x4(address: u32, #[comptime] offset: u32) -> Registers4 {
     intrinsic!(|scope| {
         let text = format!("ld.shared.v4.b32 {{$0,$1,$2,$3}}, [$4+{offset}];");
-        let asm =
-            Asm { text: &text, constraints: "=r,=r,=r,=r,r,~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "=r,=r,=r,=r,r,~{memory}",
+            effect: Effect::Memory,
+        };
         let ty = u32::__expand_as_type(scope);
         let operands = vec![address.read_value(scope)];
         let r = emit(scope, asm, vec![ty; 4], operands);
-        Registers4Expand { x: r[0].into(), y: r[1].into(), z: r[2].into(), w: r[3].into() }
+        Registers4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
     })
 }
 
 /// Stores 16 bytes to global `address + offset`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn store_global_x4(address: u64, #[comptime] offset: u32, value: Registers4) {
     intrinsic!(|scope| {
         let text = format!("st.global.v4.b32 [$0+{offset}], {{$1,$2,$3,$4}};");
-        let asm = Asm { text: &text, constraints: "l,r,r,r,r,~{memory}", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "l,r,r,r,r,~{memory}",
+            effect: Effect::Memory,
+        };
         let operands = vec![
             address.read_value(scope),
             value.x.read_value(scope),
@@ -54,7 +79,10 @@ pub fn store_global_x4(address: u64, #[comptime] offset: u32, value: Registers4)
 
 /// Stores an f32 to global `address`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn store_global_f32(address: u64, value: f32) {
     intrinsic!(|scope| {
         let asm = Asm {

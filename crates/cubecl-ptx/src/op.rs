@@ -49,9 +49,16 @@ pub struct Asm<'a> {
 pub(crate) struct AsmOp;
 
 impl AsmOp {
-    fn new(ctx: &mut Context, asm: Asm<'_>, results: Vec<TypeHandle>, operands: Vec<Value>) -> Self {
+    fn new(
+        ctx: &mut Context,
+        asm: Asm<'_>,
+        results: Vec<TypeHandle>,
+        operands: Vec<Value>,
+    ) -> Self {
         let info = Self::get_concrete_op_info();
-        let op = Self { op: Operation::new(ctx, info, results, operands, vec![], 0) };
+        let op = Self {
+            op: Operation::new(ctx, info, results, operands, vec![], 0),
+        };
         op.set_attr_ptx_asm_text(ctx, StringAttr::new(asm.text.to_string()));
         op.set_attr_ptx_asm_constraints(ctx, StringAttr::new(asm.constraints.to_string()));
         if asm.effect == Effect::Pure {
@@ -75,7 +82,11 @@ impl SideEffects for AsmOp {
 #[op_interface_impl]
 impl MemoryEffectsOp for AsmOp {
     fn memory_effects(&self, ctx: &Context) -> Vec<MemoryEffect> {
-        if self.is_pure(ctx) { vec![] } else { vec![MemoryEffect::ReadAll, MemoryEffect::WriteAll] }
+        if self.is_pure(ctx) {
+            vec![]
+        } else {
+            vec![MemoryEffect::ReadAll, MemoryEffect::WriteAll]
+        }
     }
 }
 
@@ -95,10 +106,15 @@ impl ToLLVMDialect for AsmOp {
         let has_effect = !self.is_pure(ctx);
         let (operands, results): (Vec<Value>, Vec<TypeHandle>) = {
             let op = self.get_operation().deref(ctx);
-            (op.operands().collect(), op.results().map(|r| r.get_type(ctx)).collect())
+            (
+                op.operands().collect(),
+                op.results().map(|r| r.get_type(ctx)).collect(),
+            )
         };
-        let results: Vec<TypeHandle> =
-            results.into_iter().map(|ty| cube_type_to_llvm(ctx, ty)).collect();
+        let results: Vec<TypeHandle> = results
+            .into_iter()
+            .map(|ty| cube_type_to_llvm(ctx, ty))
+            .collect();
         let count = results.len();
         let ty: TypeHandle = match count {
             0 => VoidType::get(ctx).into(),
@@ -133,7 +149,9 @@ pub(crate) struct AddressOp;
 impl AddressOp {
     fn new(ctx: &mut Context, space: Space, result: TypeHandle, pointer: Value) -> Self {
         let info = Self::get_concrete_op_info();
-        let op = Self { op: Operation::new(ctx, info, vec![result], vec![pointer], vec![], 0) };
+        let op = Self {
+            op: Operation::new(ctx, info, vec![result], vec![pointer], vec![], 0),
+        };
         if space == Space::Shared {
             op.set_attr_ptx_address_shared(ctx, UnitAttr::new());
         }
@@ -194,14 +212,24 @@ pub(crate) enum Space {
 /// Emits `asm` into the kernel being expanded and returns its results, in the order of its text.
 ///
 /// For instructions that this crate has no function for: call it inside `intrinsic!`.
-pub fn emit(scope: &Scope, asm: Asm<'_>, results: Vec<TypeHandle>, operands: Vec<Value>) -> Vec<Value> {
+pub fn emit(
+    scope: &Scope,
+    asm: Asm<'_>,
+    results: Vec<TypeHandle>,
+    operands: Vec<Value>,
+) -> Vec<Value> {
     let op = AsmOp::new(scope.ctx_mut(), asm, results, operands);
     scope.register(&op);
     op.get_operation().deref(scope.ctx()).results().collect()
 }
 
 /// Emits the conversion of `pointer` to an address of type `result`.
-pub(crate) fn emit_address(scope: &Scope, space: Space, result: TypeHandle, pointer: Value) -> Value {
+pub(crate) fn emit_address(
+    scope: &Scope,
+    space: Space,
+    result: TypeHandle,
+    pointer: Value,
+) -> Value {
     let op = AddressOp::new(scope.ctx_mut(), space, result, pointer);
     scope.register(&op);
     op.get_operation().deref(scope.ctx()).get_result(0)

@@ -9,11 +9,18 @@ use cubecl::prelude::*;
 
 /// The value of `x` in the lane whose number differs in the bits of `mask`.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn shuffle_xor(x: f32, #[comptime] mask: u32) -> f32 {
     intrinsic!(|scope| {
         let text = format!("shfl.sync.bfly.b32 $0, $1, {mask}, 31, -1;");
-        let asm = Asm { text: &text, constraints: "=f,f", effect: Effect::Memory };
+        let asm = Asm {
+            text: &text,
+            constraints: "=f,f",
+            effect: Effect::Memory,
+        };
         let ty = f32::__expand_as_type(scope);
         let operands = vec![x.read_value(scope)];
         emit(scope, asm, vec![ty], operands)[0].into()
@@ -35,14 +42,20 @@ pub fn sync_warp() {
 
 /// Whether `x` is above `limit` in any lane of the plane. NaN is not.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn any_above(x: f32, limit: f32) -> bool {
     let vote = intrinsic_any_above(x, limit);
     vote != 0u32
 }
 
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 fn intrinsic_any_above(x: f32, limit: f32) -> u32 {
     intrinsic!(|scope| {
         let asm = Asm {

@@ -12,7 +12,11 @@ use cubecl::prelude::*;
 #[cube]
 pub fn unit_position() -> u32 {
     intrinsic!(|scope| {
-        let asm = Asm { text: "mov.u32 $0, %tid.x;", constraints: "=r", effect: Effect::Memory };
+        let asm = Asm {
+            text: "mov.u32 $0, %tid.x;",
+            constraints: "=r",
+            effect: Effect::Memory,
+        };
         let ty = u32::__expand_as_type(scope);
         emit(scope, asm, vec![ty], vec![])[0].into()
     })
@@ -22,7 +26,11 @@ pub fn unit_position() -> u32 {
 #[cube]
 pub fn cube_position() -> u32 {
     intrinsic!(|scope| {
-        let asm = Asm { text: "mov.u32 $0, %ctaid.x;", constraints: "=r", effect: Effect::Memory };
+        let asm = Asm {
+            text: "mov.u32 $0, %ctaid.x;",
+            constraints: "=r",
+            effect: Effect::Memory,
+        };
         let ty = u32::__expand_as_type(scope);
         emit(scope, asm, vec![ty], vec![])[0].into()
     })
@@ -30,10 +38,17 @@ pub fn cube_position() -> u32 {
 
 /// `x`, of which the compiler knows nothing: what follows from it is computed where it is used.
 #[cube]
-#[allow(unused_variables, reason = "the body is an intrinsic: only its expansion exists")]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
 pub fn opaque(x: u32) -> u32 {
     intrinsic!(|scope| {
-        let asm = Asm { text: "mov.b32 $0, $1;", constraints: "=r,r", effect: Effect::Memory };
+        let asm = Asm {
+            text: "mov.b32 $0, $1;",
+            constraints: "=r,r",
+            effect: Effect::Memory,
+        };
         let ty = u32::__expand_as_type(scope);
         let operands = vec![x.read_value(scope)];
         emit(scope, asm, vec![ty], operands)[0].into()

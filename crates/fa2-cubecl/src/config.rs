@@ -81,7 +81,11 @@ impl FwdConfig {
         tile: Tile,
     ) -> Result<Self, ConfigError> {
         let head_dim = compiled_head_dim(columns).ok_or(ConfigError::HeadDim(columns))?;
-        let columns = if columns == head_dim { Columns::Exact } else { Columns::Padded };
+        let columns = if columns == head_dim {
+            Columns::Exact
+        } else {
+            Columns::Padded
+        };
         let config = Self {
             dtype,
             head_dim,
@@ -114,7 +118,12 @@ impl FwdConfig {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        let Tile { block_m, block_n, warps, stages } = self.tile;
+        let Tile {
+            block_m,
+            block_n,
+            warps,
+            stages,
+        } = self.tile;
         if !(warps.is_power_of_two() && warps <= 16) {
             return Err(ConfigError::Warps(warps));
         }
@@ -224,7 +233,11 @@ impl FwdConfig {
     #[must_use]
     pub fn tiled_mma(&self) -> TiledMma {
         let warps = self.tile.warps as usize;
-        let tile = [MMA_M as usize * warps, self.tile.block_n as usize, MMA_K as usize];
+        let tile = [
+            MMA_M as usize * warps,
+            self.tile.block_n as usize,
+            MMA_K as usize,
+        ];
         TiledMma::new(MmaAtom::m16n8k16(), [warps, 1, 1], tile)
     }
 
@@ -282,7 +295,12 @@ impl FwdConfig {
 
 impl std::fmt::Display for FwdConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Tile { block_m, block_n, warps, stages } = self.tile;
+        let Tile {
+            block_m,
+            block_n,
+            warps,
+            stages,
+        } = self.tile;
         write!(
             f,
             "{:?} D={} {:?} {:?} {block_m}x{block_n} {warps} warps {stages} stages",
@@ -291,7 +309,11 @@ impl std::fmt::Display for FwdConfig {
         if self.rescale == Rescale::Eager {
             write!(f, " eager")?;
         }
-        if self.row_copy == RowCopy::HalfRow { write!(f, " half-row copies") } else { Ok(()) }
+        if self.row_copy == RowCopy::HalfRow {
+            write!(f, " half-row copies")
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -35,7 +35,12 @@ impl ThreadPosition {
     /// The position of this thread, read anew.
     pub fn new(shared: u32) -> ThreadPosition {
         let unit = unit_position();
-        ThreadPosition { unit, warp: unit / WARP, lane: unit % WARP, shared }
+        ThreadPosition {
+            unit,
+            warp: unit / WARP,
+            lane: unit % WARP,
+            shared,
+        }
     }
 }
 
@@ -72,14 +77,29 @@ pub(crate) fn store(
             }
         }
     }
-    store_lse(result, &position, lse, shape, &work, comptime!(acc_o.layout));
+    store_lse(
+        result,
+        &position,
+        lse,
+        shape,
+        &work,
+        comptime!(acc_o.layout),
+    );
     // Orders: all warps' stores of O into Q's tile < the row-wise loads below.
     sync_cube();
     let copier = RowCopier::new(position.unit, config);
     let matrix = row_address(o, &shape.o, work.batch, work.head, work.row);
     let target = copier.global(matrix, shape.o.row);
     let rows_inside = shape.seq_q as i32 - work.row as i32;
-    store_rows(&copier, position.shared, target, shape.o.pass, rows_inside, shape.head_dim, config);
+    store_rows(
+        &copier,
+        position.shared,
+        target,
+        shape.o.pass,
+        rows_inside,
+        shape.head_dim,
+        config,
+    );
 }
 
 /// Stores the LSE: the first of a row's four lanes writes it.

@@ -35,9 +35,7 @@ pub enum Fa2Error {
     #[error("scale is {0}, but the kernel needs a finite scale above 0")]
     Scale(f32),
     /// A row does not start at a multiple of 16 bytes.
-    #[error(
-        "{tensor}: {what} is {value}, but 16-byte copies need a multiple of {multiple} {unit}"
-    )]
+    #[error("{tensor}: {what} is {value}, but 16-byte copies need a multiple of {multiple} {unit}")]
     Alignment {
         /// The operand.
         tensor: &'static str,

@@ -83,7 +83,12 @@ fn section(problem: &Problem) -> u32 {
 /// 16 rows only.
 fn tiles(columns: u32) -> &'static [Tile] {
     const fn tile(block_m: u32, block_n: u32, warps: u32, stages: u32) -> Tile {
-        Tile { block_m, block_n, warps, stages }
+        Tile {
+            block_m,
+            block_n,
+            warps,
+            stages,
+        }
     }
     match columns {
         0..=32 => const { &[tile(128, 128, 4, 2)] },

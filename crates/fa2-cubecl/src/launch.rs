@@ -135,9 +135,14 @@ pub fn gpu(client: &Client) -> Result<Gpu, Fa2Error> {
         .and_then(|sm| sm.parse::<u32>().ok())
         .ok_or_else(|| unsupported("it is not an NVIDIA GPU under CubeCL's CUDA runtime".into()))?;
     if sm < MIN_SM {
-        return Err(unsupported(format!("compute capability {sm} is below {MIN_SM}")));
+        return Err(unsupported(format!(
+            "compute capability {sm} is below {MIN_SM}"
+        )));
     }
-    Ok(Gpu { sm, shared_bytes: properties.hardware.max_shared_memory_size as u32 })
+    Ok(Gpu {
+        sm,
+        shared_bytes: properties.hardware.max_shared_memory_size as u32,
+    })
 }
 
 /// `plan` if it was made for `problem` and fits `gpu`.
@@ -146,9 +151,17 @@ fn forced(plan: FwdPlan, problem: &Problem, gpu: Gpu) -> Result<FwdPlan, Fa2Erro
     let mask = MaskKind::from(problem.mask);
     let same = FwdConfig::new(problem.dtype, problem.head_dim as u32, mask, config.tile())?;
     let fits = (same.dtype(), same.head_dim(), same.columns(), same.mask())
-        == (config.dtype(), config.head_dim(), config.columns(), config.mask());
+        == (
+            config.dtype(),
+            config.head_dim(),
+            config.columns(),
+            config.mask(),
+        );
     if !fits {
-        return Err(Fa2Error::Mismatch { config: config.to_string(), problem: same.to_string() });
+        return Err(Fa2Error::Mismatch {
+            config: config.to_string(),
+            problem: same.to_string(),
+        });
     }
     if config.shared_bytes() > gpu.shared_bytes {
         return Err(crate::error::ConfigError::SharedMemory {
@@ -162,7 +175,15 @@ fn forced(plan: FwdPlan, problem: &Problem, gpu: Gpu) -> Result<FwdPlan, Fa2Erro
 
 /// Checks alignment and extent of all five tensors.
 fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error> {
-    let Problem { batch, heads_q, heads_kv, seq_q, seq_k, head_dim, .. } = *problem;
+    let Problem {
+        batch,
+        heads_q,
+        heads_kv,
+        seq_q,
+        seq_k,
+        head_dim,
+        ..
+    } = *problem;
     check_tensor("q", &tensors.q, [batch, heads_q, seq_q], head_dim)?;
     check_tensor("k", &tensors.k, [batch, heads_kv, seq_k], head_dim)?;
     check_tensor("v", &tensors.v, [batch, heads_kv, seq_k], head_dim)?;
@@ -170,7 +191,11 @@ fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error
     let needed = (batch * heads_q * seq_q * size_of::<f32>()) as u64;
     let bytes = tensors.lse.size_in_used();
     if needed > bytes {
-        return Err(Fa2Error::OutOfBounds { tensor: "lse", bytes, needed });
+        return Err(Fa2Error::OutOfBounds {
+            tensor: "lse",
+            bytes,
+            needed,
+        });
     }
     Ok(())
 }
@@ -203,14 +228,24 @@ fn check_tensor(
         if steps > 0 && !(stride * element).is_multiple_of(ROW_ALIGNMENT) {
             let multiple = ROW_ALIGNMENT / element;
             let unit = "elements";
-            return Err(Fa2Error::Alignment { tensor, what, value: stride, multiple, unit });
+            return Err(Fa2Error::Alignment {
+                tensor,
+                what,
+                value: stride,
+                multiple,
+                unit,
+            });
         }
         last_row += steps * stride;
     }
     let needed = (last_row + columns as u64) * element;
     let bytes = reference.handle.size_in_used();
     if needed > bytes {
-        return Err(Fa2Error::OutOfBounds { tensor, bytes, needed });
+        return Err(Fa2Error::OutOfBounds {
+            tensor,
+            bytes,
+            needed,
+        });
     }
     Ok(())
 }

@@ -17,9 +17,18 @@
 //! come from [`cubecl_ptx`].
 
 // CubeCL's topology constants have dummy values outside a kernel; their arithmetic would trip this.
-#![allow(missing_docs, reason = "`#[cube]` puts undocumented items beside each function")]
-#![allow(unreachable_pub, reason = "`#[cube]` needs `pub` methods on crate-private types")]
-#![allow(arithmetic_overflow, reason = "topology constants are dummies on the host")]
+#![allow(
+    missing_docs,
+    reason = "`#[cube]` puts undocumented items beside each function"
+)]
+#![allow(
+    unreachable_pub,
+    reason = "`#[cube]` needs `pub` methods on crate-private types"
+)]
+#![allow(
+    arithmetic_overflow,
+    reason = "topology constants are dummies on the host"
+)]
 
 mod config;
 mod copy;

@@ -41,7 +41,11 @@ pub enum BlockKind {
 /// First column that `row` does not see.
 #[cube]
 pub(crate) fn end_column(row: i32, seq_k: i32, diagonal: i32, #[comptime] kind: MaskKind) -> i32 {
-    if comptime!(kind == MaskKind::Causal) { min(seq_k, row + diagonal + 1) } else { seq_k }
+    if comptime!(kind == MaskKind::Causal) {
+        min(seq_k, row + diagonal + 1)
+    } else {
+        seq_k
+    }
 }
 
 /// Sets the scores of hidden columns to -inf.
@@ -72,7 +76,8 @@ pub(crate) fn apply(
                     let at = comptime!(acc_s.layout.index(c, half, m, n));
                     let offset = comptime!(acc_s.layout.column_offset(c, n) as i32);
                     let hidden = offset >= end;
-                    acc_s.values[at] = select(hidden, f32::new(f32::NEG_INFINITY), acc_s.values[at]);
+                    acc_s.values[at] =
+                        select(hidden, f32::new(f32::NEG_INFINITY), acc_s.values[at]);
                 }
             }
         }

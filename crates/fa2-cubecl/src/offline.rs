@@ -51,14 +51,19 @@ pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
         config,
     );
     let definition = cubecl::define_kernel(&kernel).map_err(|error| format!("{error:?}"))?;
-    let mut compiler = PlironCompiler { target: LlvmTarget::Nvptx };
+    let mut compiler = PlironCompiler {
+        target: LlvmTarget::Nvptx,
+    };
     let options = PlironOptions {
         sm_arch: Some(SmArch::new(sm, true)),
         ptx_version: PtxVersion::for_driver(DRIVER_VERSION),
         grid_constants: true,
         ..Default::default()
     };
-    match compiler.compile(definition, &options).map_err(|error| format!("{error:?}"))? {
+    match compiler
+        .compile(definition, &options)
+        .map_err(|error| format!("{error:?}"))?
+    {
         PlironArtifact::NvptxCode(module) => Ok(Ptx {
             text: text(&module.ptx),
             shared_bytes: module.shared_memory_size,
@@ -69,7 +74,13 @@ pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
 
 /// The shape's fields are run-time scalars: nothing of them is compiled in.
 fn shape() -> FwdShapeCompilationArg {
-    let strides = || ByteStridesCompilationArg { batch: (), head: (), row: (), pass: (), block: () };
+    let strides = || ByteStridesCompilationArg {
+        batch: (),
+        head: (),
+        row: (),
+        pass: (),
+        block: (),
+    };
     FwdShapeCompilationArg {
         seq_q: (),
         seq_k: (),
@@ -90,7 +101,10 @@ fn shape() -> FwdShapeCompilationArg {
 
 /// The characters before the final NUL.
 fn text(ptx: &[std::ffi::c_char]) -> String {
-    ptx.iter().map(|&c| c as u8 as char).take_while(|&c| c != '\0').collect()
+    ptx.iter()
+        .map(|&c| c as u8 as char)
+        .take_while(|&c| c != '\0')
+        .collect()
 }
 
 /// A device with the limits of SM90; the kernel asks for none of the optional features.
@@ -113,8 +127,11 @@ fn device_properties() -> Arc<DeviceProperties> {
         max_vector_size: VectorSize::MAX,
         cube_mma_reserved_shared_memory: 0,
     };
-    let identity =
-        DeviceIdentity { name: "offline".into(), fingerprint: "offline".into(), physical: None };
+    let identity = DeviceIdentity {
+        name: "offline".into(),
+        fingerprint: "offline".into(),
+        physical: None,
+    };
     Arc::new(DeviceProperties::new(
         Features::default(),
         MemoryDeviceProperties::new(u64::MAX, 256),

@@ -57,13 +57,18 @@ impl KvPipeline {
         #[comptime] config: FwdConfig,
     ) -> KvPipeline {
         // Without a block the row is not used, but must not wrap either.
-        let row = max(work.blocks, 1u32) * comptime!(config.block_n()) - comptime!(config.block_n());
+        let row =
+            max(work.blocks, 1u32) * comptime!(config.block_n()) - comptime!(config.block_n());
         let mut k_source = Array::<u64>::new(1usize);
         let mut v_source = Array::<u64>::new(1usize);
-        k_source[0] =
-            copier.global(row_address(k, &shape.k, work.batch, work.head_kv, row), shape.k.row);
-        v_source[0] =
-            copier.global(row_address(v, &shape.v, work.batch, work.head_kv, row), shape.v.row);
+        k_source[0] = copier.global(
+            row_address(k, &shape.k, work.batch, work.head_kv, row),
+            shape.k.row,
+        );
+        v_source[0] = copier.global(
+            row_address(v, &shape.v, work.batch, work.head_kv, row),
+            shape.v.row,
+        );
         let mut read = Array::<u32>::new(1usize);
         read[0] = 0u32;
         KvPipeline {
@@ -220,14 +225,22 @@ impl KvPipeline {
 #[cube]
 fn next_stage(stage: u32, #[comptime] config: FwdConfig) -> u32 {
     let next = stage + comptime!(config.stage_bytes());
-    select(next == comptime!(config.stage_bytes() * config.stages()), 0u32, next)
+    select(
+        next == comptime!(config.stage_bytes() * config.stages()),
+        0u32,
+        next,
+    )
 }
 
 /// The stage before the one at byte offset `stage`: the one to refill while `stage` is read.
 #[cube]
 fn previous_stage(stage: u32, #[comptime] config: FwdConfig) -> u32 {
     let last = comptime!(config.stage_bytes() * (config.stages() - 1));
-    select(stage == 0u32, u32::new(comptime!(last as i64)), stage - comptime!(config.stage_bytes()))
+    select(
+        stage == 0u32,
+        u32::new(comptime!(last as i64)),
+        stage - comptime!(config.stage_bytes()),
+    )
 }
 
 #[cfg(test)]

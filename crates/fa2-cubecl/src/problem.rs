@@ -84,7 +84,10 @@ impl Problem {
             return Err(Fa2Error::Empty { name });
         }
         if !self.heads_q.is_multiple_of(self.heads_kv) {
-            return Err(Fa2Error::Heads { heads_q: self.heads_q, heads_kv: self.heads_kv });
+            return Err(Fa2Error::Heads {
+                heads_q: self.heads_q,
+                heads_kv: self.heads_kv,
+            });
         }
         if self.head_dim == 0
             || self.head_dim > MAX_HEAD_DIM

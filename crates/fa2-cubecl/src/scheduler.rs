@@ -126,7 +126,10 @@ pub fn block_range(
     let last_row = min(row + block_m, seq_q) - 1;
     let widest = max(end_column(last_row, seq_k, diagonal, kind), 0);
     let narrowest = max(end_column(row, seq_k, diagonal, kind), 0);
-    BlockRange { blocks: (widest + comptime!(block_n - 1)) / block_n, full: narrowest / block_n }
+    BlockRange {
+        blocks: (widest + comptime!(block_n - 1)) / block_n,
+        full: narrowest / block_n,
+    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,18 @@ use std::path::Path;
 
 /// An A100, an RTX 40 and an H100: compute capability, shared memory of a cube.
 const GPUS: [Gpu; 3] = [
-    Gpu { sm: 80, shared_bytes: 163 * 1024 },
-    Gpu { sm: 89, shared_bytes: 99 * 1024 },
-    Gpu { sm: 90, shared_bytes: 227 * 1024 },
+    Gpu {
+        sm: 80,
+        shared_bytes: 163 * 1024,
+    },
+    Gpu {
+        sm: 89,
+        shared_bytes: 99 * 1024,
+    },
+    Gpu {
+        sm: 90,
+        shared_bytes: 227 * 1024,
+    },
 ];
 
 /// A configuration on a GPU.
@@ -27,7 +36,12 @@ impl Build {
     fn census(&self) -> Census {
         let ptx = offline::compile(self.config, self.sm)
             .unwrap_or_else(|error| panic!("{}, sm_{}: {error}", self.config, self.sm));
-        assert_eq!(ptx.shared_bytes as u32, self.config.shared_bytes(), "{}", self.config);
+        assert_eq!(
+            ptx.shared_bytes as u32,
+            self.config.shared_bytes(),
+            "{}",
+            self.config
+        );
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("codegen");
         let name = format!("sm{}_{}", self.sm, self.config).replace([' ', '='], "_");
         census::assemble(&ptx.text, self.sm, &folder, &name)
@@ -56,7 +70,10 @@ fn grid() -> Vec<Build> {
                 }
                 for (dtype, columns) in kinds {
                     let plan = choose(&problem(dtype, columns, mask), gpu).unwrap();
-                    builds.push(Build { config: plan.config, sm: gpu.sm });
+                    builds.push(Build {
+                        config: plan.config,
+                        sm: gpu.sm,
+                    });
                 }
             }
         }
@@ -89,9 +106,16 @@ fn spills_are_none_or_measured_and_the_census_holds() {
     let mut spilling = Vec::new();
     for (build, census) in &rows {
         let Build { config, sm } = build;
-        let allowed = ALLOWED_SPILLS.iter().find(|(dim, _)| *dim == config.head_dim());
+        let allowed = ALLOWED_SPILLS
+            .iter()
+            .find(|(dim, _)| *dim == config.head_dim());
         let allowed = allowed.map_or(0, |(_, bytes)| *bytes);
-        if census.spill_stores.max(census.spill_loads).max(census.stack) > allowed {
+        if census
+            .spill_stores
+            .max(census.spill_loads)
+            .max(census.stack)
+            > allowed
+        {
             spilling.push(format!(
                 "sm_{sm} {config}: stack {} B, spill stores {} B, spill loads {} B",
                 census.stack, census.spill_stores, census.spill_loads
@@ -119,13 +143,21 @@ fn spills_are_none_or_measured_and_the_census_holds() {
         );
     }
     println!("{table}");
-    assert!(spilling.is_empty(), "local memory:\n{}", spilling.join("\n"));
+    assert!(
+        spilling.is_empty(),
+        "local memory:\n{}",
+        spilling.join("\n")
+    );
     expect_file!["./codegen.txt"].assert_eq(&table);
 }
 
 /// The loop over full blocks: the last in the code, and the shortest.
 fn full_loop(census: &Census) -> &Counts {
-    census.loops.iter().min_by_key(|counts| counts.values().sum::<usize>()).unwrap()
+    census
+        .loops
+        .iter()
+        .min_by_key(|counts| counts.values().sum::<usize>())
+        .unwrap()
 }
 
 fn transposed(counts: &Counts) -> usize {
@@ -136,7 +168,12 @@ fn transposed(counts: &Counts) -> usize {
 #[test]
 fn article_configuration_has_the_derived_instruction_counts() {
     for stages in [2, 3] {
-        let tile = Tile { block_m: 64, block_n: 64, warps: 4, stages };
+        let tile = Tile {
+            block_m: 64,
+            block_n: 64,
+            warps: 4,
+            stages,
+        };
         let config = FwdConfig::new(Dtype::F16, 64, MaskKind::None, tile).unwrap();
         let census = Build { config, sm: 80 }.census();
         let full = full_loop(&census);
@@ -150,11 +187,17 @@ fn article_configuration_has_the_derived_instruction_counts() {
         assert_eq!(count("LDGSTS"), 4 + 4);
         // Two rows, two exchanges each for the maximum; none for P, and l is summed after the loop.
         assert_eq!(count("SHFL"), 2 * 2);
-        assert_eq!(Census::count(&census.kernel, "LDL") + Census::count(&census.kernel, "STL"), 0);
+        assert_eq!(
+            Census::count(&census.kernel, "LDL") + Census::count(&census.kernel, "STL"),
+            0
+        );
         // P goes from C to A without shared memory: nothing in the loop stores there.
         assert_eq!(count("STS") + count("LDS."), 0);
         // O leaves in 16-byte stores: 4 a thread.
         assert_eq!(Census::count_with(&census.kernel, "STG", ".128"), 4);
-        assert_eq!((census.stack, census.spill_stores, census.spill_loads), (0, 0, 0));
+        assert_eq!(
+            (census.stack, census.spill_stores, census.spill_loads),
+            (0, 0, 0)
+        );
     }
 }

@@ -44,6 +44,10 @@ pub(crate) struct Args {
     /// What to run in [default: f32 on a CPU, f16 and bf16 on a GPU]
     #[arg(long, value_enum)]
     pub(crate) dtype: Option<DTypeArg>,
+
+    /// On a GPU, time the whole model too: Burn then tunes its other kernels first, for minutes
+    #[arg(long)]
+    pub(crate) whole_model: bool,
 }
 
 /// `--device`.

@@ -71,8 +71,11 @@ fn main() -> Result<()> {
             failed.push(name);
         }
         if target.kind == Kind::Cuda {
-            let speed = Speed::measure(&model, &source.sizes, &tokens, &target.device, dtype)?;
+            let speed = Speed::of_attention(&source.sizes, &target.device, dtype)?;
             println!("\n{speed}");
+            if args.whole_model {
+                println!("{}", Speed::of_model(&model, &tokens, &target.device)?);
+            }
         }
     }
     ensure!(

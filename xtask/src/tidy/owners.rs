@@ -52,7 +52,13 @@ const OWNED: [Owned; 8] = [
         rule: "instructions are called by the atoms, tensor/ and pipeline.rs",
     },
     Owned {
-        words: &["CUBE_POS", "CUBE_POS_X", "CUBE_POS_Y", "CUBE_POS_Z", "cube_position"],
+        words: &[
+            "CUBE_POS",
+            "CUBE_POS_X",
+            "CUBE_POS_Y",
+            "CUBE_POS_Z",
+            "cube_position",
+        ],
         within: &["crates/fa2-cubecl/src/"],
         homes: &["/scheduler.rs", "/tensor/address.rs"],
         rule: "only scheduler.rs knows which work a cube does",
@@ -203,10 +209,7 @@ mod tests {
             1
         );
         assert_eq!(
-            count(
-                "crates/fa2-cubecl/src/heuristics.rs",
-                "c: &Client<R>"
-            ),
+            count("crates/fa2-cubecl/src/heuristics.rs", "c: &Client<R>"),
             1
         );
         assert_eq!(

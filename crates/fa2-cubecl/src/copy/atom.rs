@@ -16,7 +16,12 @@ pub(crate) const CHUNK: u32 = 8;
 
 /// Global to shared, all 16 bytes.
 #[cube]
-pub(crate) fn g2s(target: u32, source: u64, #[comptime] offset: u32, #[comptime] source_offset: u32) {
+pub(crate) fn g2s(
+    target: u32,
+    source: u64,
+    #[comptime] offset: u32,
+    #[comptime] source_offset: u32,
+) {
     copy_async(target, source, offset, source_offset);
 }
 

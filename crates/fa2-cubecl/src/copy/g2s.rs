@@ -40,7 +40,10 @@ pub(crate) fn groups_per_atom(config: &FwdConfig) -> usize {
 pub(crate) fn thread_layout(config: &FwdConfig) -> Layout {
     let lanes = config.lanes_per_row() as usize;
     let atom_cols = config.q_tile().atom_cols();
-    Layout::new((lanes, config.rows_per_pass() as usize), (CHUNK as usize, atom_cols))
+    Layout::new(
+        (lanes, config.rows_per_pass() as usize),
+        (CHUNK as usize, atom_cols),
+    )
 }
 
 #[cube]
@@ -59,7 +62,11 @@ impl RowCopier {
             chunks[group] =
                 (offset ^ comptime!(group as u32 * lanes * CHUNK)) * comptime!(Dtype::BYTES);
         }
-        RowCopier { row: thread / lanes, column: (thread % lanes) * CHUNK, chunks }
+        RowCopier {
+            row: thread / lanes,
+            column: (thread % lanes) * CHUNK,
+            chunks,
+        }
     }
 
     /// Address of this thread's first chunk in a matrix whose first row is at `matrix`.
@@ -96,9 +103,8 @@ impl RowCopier {
                 let group = comptime!(step as usize % groups);
                 let atom = comptime!(step as usize / groups * tile.atom_cols());
                 let to = target + self.chunks[group];
-                let offset = comptime!(
-                    tile.offset((pass * pass_rows) as usize, atom) as u32 * Dtype::BYTES
-                );
+                let offset =
+                    comptime!(tile.offset((pass * pass_rows) as usize, atom) as u32 * Dtype::BYTES);
                 let source_offset = comptime!(step * group_cols * Dtype::BYTES);
                 let column = self.column + comptime!(step * group_cols);
                 if comptime!(rows == Rows::Whole && config.columns() == Columns::Exact) {

@@ -33,9 +33,8 @@ pub(crate) fn store_rows(
                 let group = comptime!(step as usize % groups);
                 let atom = comptime!(step as usize / groups * tile.atom_cols());
                 let from = source + copier.chunks[group];
-                let offset = comptime!(
-                    tile.offset((pass * pass_rows) as usize, atom) as u32 * Dtype::BYTES
-                );
+                let offset =
+                    comptime!(tile.offset((pass * pass_rows) as usize, atom) as u32 * Dtype::BYTES);
                 let target_offset = comptime!(step * group_cols * Dtype::BYTES);
                 if comptime!(config.columns() == Columns::Exact) {
                     s2g(from, to, offset, target_offset);

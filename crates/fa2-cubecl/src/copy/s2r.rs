@@ -79,7 +79,11 @@ impl S2r {
         let offset = swizzled(evaluate(lane, layout), comptime!(tile.swizzle()));
         let mut base = Array::<u32>::new(1usize);
         base[0] = tile_base + offset * comptime!(Dtype::BYTES);
-        S2r { base, tile, operand }
+        S2r {
+            base,
+            tile,
+            operand,
+        }
     }
 
     /// Moves the view by `bytes`, wrapping.
@@ -115,7 +119,11 @@ impl S2r {
             let atom_column = col_tile / steps * self.tile.atom_cols();
             self.tile.offset(row_tile * MMA_K as usize, atom_column) as u32 * Dtype::BYTES
         });
-        s2r(addresses[comptime!(col_tile % steps)], offset, comptime!(self.operand.transpose()))
+        s2r(
+            addresses[comptime!(col_tile % steps)],
+            offset,
+            comptime!(self.operand.transpose()),
+        )
     }
 }
 
@@ -134,12 +142,16 @@ pub(crate) struct Operands {
 impl Operands {
     /// Views of the tiles in shared memory: Q at `base`, then the stages.
     pub fn new(base: u32, warp: u32, lane: u32, #[comptime] config: FwdConfig) -> Operands {
-        let warp_bytes =
-            comptime!(16 * config.q_tile().atom_cols() as u32 * Dtype::BYTES);
+        let warp_bytes = comptime!(16 * config.q_tile().atom_cols() as u32 * Dtype::BYTES);
         let k_base = base + comptime!(config.q_bytes());
         let v_base = k_base + comptime!(config.kv_bytes());
         Operands {
-            q: S2r::new(base + warp * warp_bytes, lane, comptime!(config.q_tile()), Operand::Q),
+            q: S2r::new(
+                base + warp * warp_bytes,
+                lane,
+                comptime!(config.q_tile()),
+                Operand::Q,
+            ),
             k: S2r::new(k_base, lane, comptime!(config.kv_tile()), Operand::K),
             v: S2r::new(v_base, lane, comptime!(config.kv_tile()), Operand::V),
         }

@@ -29,13 +29,21 @@ const SHARED_ALIGNMENT: usize = 1024;
 /// Layout of S's accumulator.
 pub(crate) const fn s_layout(config: &FwdConfig) -> AccumulatorLayout {
     let n_tiles = config.block_n() as usize / 8;
-    AccumulatorLayout { m_tiles: config.m_tiles(), n_tiles, warps: config.warps() }
+    AccumulatorLayout {
+        m_tiles: config.m_tiles(),
+        n_tiles,
+        warps: config.warps(),
+    }
 }
 
 /// Layout of O's accumulator.
 pub(crate) const fn o_layout(config: &FwdConfig) -> AccumulatorLayout {
     let n_tiles = config.head_dim() as usize / 8;
-    AccumulatorLayout { m_tiles: config.m_tiles(), n_tiles, warps: config.warps() }
+    AccumulatorLayout {
+        m_tiles: config.m_tiles(),
+        n_tiles,
+        warps: config.warps(),
+    }
 }
 
 /// `O = softmax(scale Q K^T + mask) V` and its LSE, for every batch entry and head.
@@ -60,7 +68,13 @@ pub fn forward_sm80(
     let position = ThreadPosition::new(shared_address(&mut shared[0..1]));
 
     let copier = RowCopier::new(position.unit, config);
-    let gq = row_address(global_address(&q[0..1]), &shape.q, work.batch, work.head, work.row);
+    let gq = row_address(
+        global_address(&q[0..1]),
+        &shape.q,
+        work.batch,
+        work.head,
+        work.row,
+    );
     copier.copy(
         position.shared,
         copier.global(gq, shape.q.row),
@@ -88,10 +102,28 @@ pub fn forward_sm80(
         acc_o: Accumulator::zeros(comptime!(o_layout(&config))),
     };
     for t in 0..work.masked {
-        step(&mut state, &mut pipeline, &copier, t, &shape, &work, BlockKind::Masked, config);
+        step(
+            &mut state,
+            &mut pipeline,
+            &copier,
+            t,
+            &shape,
+            &work,
+            BlockKind::Masked,
+            config,
+        );
     }
     for t in work.masked..work.blocks {
-        step(&mut state, &mut pipeline, &copier, t, &shape, &work, BlockKind::Full, config);
+        step(
+            &mut state,
+            &mut pipeline,
+            &copier,
+            t,
+            &shape,
+            &work,
+            BlockKind::Full,
+            config,
+        );
     }
     if work.blocks == 0 {
         pipeline.drain();
@@ -147,7 +179,9 @@ fn step(
             comptime!(config.mask()),
         );
     }
-    state.softmax.step(&mut acc_s, &mut state.acc_o, shape.scale_log2, kind);
+    state
+        .softmax
+        .step(&mut acc_s, &mut state.acc_o, shape.scale_log2, kind);
     gemm_rs(&mut state.acc_o, &acc_s, &state.operands.v, config);
     pipeline.release(&mut state.operands);
 }

@@ -27,8 +27,14 @@ pub(crate) fn gemm_ss(acc_s: &mut Accumulator, q: &S2r, k: &S2r, #[comptime] con
             // One ldmatrix.x4 brings the operands of two atoms along N, each in two neighbouring
             // results; other orders cost a move per register.
             let ts_rk = k.load(&k_addresses, pair, step);
-            let even = Registers2 { x: ts_rk.x, y: ts_rk.y };
-            let odd = Registers2 { x: ts_rk.z, y: ts_rk.w };
+            let even = Registers2 {
+                x: ts_rk.x,
+                y: ts_rk.y,
+            };
+            let odd = Registers2 {
+                x: ts_rk.z,
+                y: ts_rk.w,
+            };
             #[unroll]
             for m in 0..m_tiles {
                 let a = ts_rq.index(m);
@@ -64,8 +70,14 @@ pub(crate) fn gemm_rs(
         #[unroll]
         for pair in 0..n_pairs {
             let to_rv = v.load(&v_addresses, step, pair);
-            let even = Registers2 { x: to_rv.x, y: to_rv.y };
-            let odd = Registers2 { x: to_rv.z, y: to_rv.w };
+            let even = Registers2 {
+                x: to_rv.x,
+                y: to_rv.y,
+            };
+            let odd = Registers2 {
+                x: to_rv.z,
+                y: to_rv.w,
+            };
             #[unroll]
             for m in 0..m_tiles {
                 let a = to_rp.index(m);
@@ -78,8 +90,12 @@ pub(crate) fn gemm_rs(
 
 /// From (a0, a1, a2), m, step of P's A fragment to the register of its C fragment.
 pub(crate) fn p_view(config: &FwdConfig) -> Layout {
-    c_to_a(&config.tiled_mma(), config.block_m() as usize, config.block_n() as usize)
-        .expect("warps along M only: the lane that owns an element of S owns it as P")
+    c_to_a(
+        &config.tiled_mma(),
+        config.block_m() as usize,
+        config.block_n() as usize,
+    )
+    .expect("warps along M only: the lane that owns an element of S owns it as P")
 }
 
 /// The A fragment (m, step) of P: register (a1, a2) holds its pair a0 = 0, 1.
@@ -93,10 +109,26 @@ fn a_fragment(
 ) -> Registers4 {
     let at = comptime!(|a0: usize, a1: usize, a2: usize| a_view.at(((a0, a1, a2), m, step)));
     Registers4 {
-        x: round_pair(acc_p.values[comptime!(at(0, 0, 0))], acc_p.values[comptime!(at(1, 0, 0))], config.dtype()),
-        y: round_pair(acc_p.values[comptime!(at(0, 1, 0))], acc_p.values[comptime!(at(1, 1, 0))], config.dtype()),
-        z: round_pair(acc_p.values[comptime!(at(0, 0, 1))], acc_p.values[comptime!(at(1, 0, 1))], config.dtype()),
-        w: round_pair(acc_p.values[comptime!(at(0, 1, 1))], acc_p.values[comptime!(at(1, 1, 1))], config.dtype()),
+        x: round_pair(
+            acc_p.values[comptime!(at(0, 0, 0))],
+            acc_p.values[comptime!(at(1, 0, 0))],
+            config.dtype(),
+        ),
+        y: round_pair(
+            acc_p.values[comptime!(at(0, 1, 0))],
+            acc_p.values[comptime!(at(1, 1, 0))],
+            config.dtype(),
+        ),
+        z: round_pair(
+            acc_p.values[comptime!(at(0, 0, 1))],
+            acc_p.values[comptime!(at(1, 0, 1))],
+            config.dtype(),
+        ),
+        w: round_pair(
+            acc_p.values[comptime!(at(0, 1, 1))],
+            acc_p.values[comptime!(at(1, 1, 1))],
+            config.dtype(),
+        ),
     }
 }
 

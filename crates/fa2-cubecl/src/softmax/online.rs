@@ -64,7 +64,12 @@ impl OnlineSoftmax {
             base[row] = f32::new(f32::INFINITY);
             row_sum[row] = 0.0f32;
         }
-        OnlineSoftmax { base, row_sum, rows, rescale: comptime!(config.rescale()) }
+        OnlineSoftmax {
+            base,
+            row_sum,
+            rows,
+            rescale: comptime!(config.rescale()),
+        }
     }
 
     /// Takes a block: `acc_s` becomes P, and `acc_o` is on P's base afterwards.

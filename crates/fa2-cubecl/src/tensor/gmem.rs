@@ -23,6 +23,12 @@ pub struct ByteStrides {
 
 /// Address of row `row` of one head.
 #[cube]
-pub(crate) fn row_address(base: u64, strides: &ByteStrides, batch: u32, head: u32, row: u32) -> u64 {
+pub(crate) fn row_address(
+    base: u64,
+    strides: &ByteStrides,
+    batch: u32,
+    head: u32,
+    row: u32,
+) -> u64 {
     base + batch as u64 * strides.batch + head as u64 * strides.head + row as u64 * strides.row
 }
