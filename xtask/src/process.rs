@@ -16,7 +16,27 @@ pub(crate) fn cargo() -> Command {
     command
         .current_dir(workspace::root())
         .env("CARGO_TARGET_DIR", workspace::target_dir());
+    for (name, _) in std::env::vars_os() {
+        if is_of_outer_package(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
     command
+}
+
+/// Whether cargo set the variable to describe xtask itself, when it started it.
+///
+/// Build scripts watch such variables (ring's does): handed on, they would make a build by xtask
+/// and one by hand rebuild CubeCL and Burn in turns.
+fn is_of_outer_package(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_")
+        || name.starts_with("CARGO_MANIFEST_")
+        || [
+            "CARGO_BIN_NAME",
+            "CARGO_CRATE_NAME",
+            "CARGO_PRIMARY_PACKAGE",
+        ]
+        .contains(&name)
 }
 
 /// The Python 3 of this machine.
@@ -85,6 +105,21 @@ mod tests {
         let error = stream(&mut Command::new("no-such-program-of-burn-fa2"))
             .expect_err("the program does not exist");
         assert!(error.to_string().contains("install it"), "{error}");
+    }
+
+    #[test]
+    fn cargo_is_not_told_of_xtasks_own_package() {
+        assert!(is_of_outer_package("CARGO_PKG_NAME"));
+        assert!(is_of_outer_package("CARGO_MANIFEST_DIR"));
+        assert!(!is_of_outer_package("CARGO_HOME"));
+        assert!(!is_of_outer_package("CARGO_TARGET_DIR"));
+        // This test runs under cargo, which has set them.
+        let removed = |name: &str| {
+            cargo()
+                .get_envs()
+                .any(|(key, value)| key == name && value.is_none())
+        };
+        assert!(removed("CARGO_PKG_NAME"));
     }
 
     #[test]
