@@ -10,7 +10,7 @@ use crate::{process, progress, workspace};
 /// Builds the binary `name` and returns a command that runs it where the user stands.
 pub(crate) fn build(name: &str) -> Result<Command> {
     progress::heading(&format!(
-        "Building {name} (the first build compiles Burn and CubeCL: about 13 minutes on 2 cores)"
+        "Building {name} (the first build compiles Burn and CubeCL)"
     ));
     // Features are unified over the selected packages: with `-p` instead of `--workspace`, burn and
     // CubeCL would be compiled once more for every program.

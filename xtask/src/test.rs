@@ -14,7 +14,7 @@ pub(crate) fn run(commands: &[String]) -> Result<()> {
     tidy::run(commands)?;
     let tools = setup::for_code_checks()?;
 
-    progress::heading("Testing the workspace (the first build: about 13 minutes on 2 cores)");
+    progress::heading("Testing the workspace (the first build compiles Burn and CubeCL)");
     // One failing crate must not hide the failures of the next: CI is a single run.
     let arguments = ["test", "--release", "--workspace", "--no-fail-fast"];
     process::stream(

@@ -96,14 +96,14 @@ fn a_plan_is_made_for_its_problem() {
 #[test]
 fn a_gpu_takes_the_first_tile_of_which_two_cubes_fit_else_the_first_that_fits() {
     for problem in problems() {
-        let table: Vec<_> = tiles(problem.head_dim as u32)
-            .iter()
-            .map(|&tile| {
-                let columns = problem.head_dim as u32;
-                FwdConfig::new(problem.dtype, columns, problem.mask.into(), tile).unwrap()
-            })
-            .collect();
         for gpu in GPUS {
+            let columns = problem.head_dim as u32;
+            let table: Vec<_> = tiles(columns, problem.mask.into(), gpu.sm)
+                .iter()
+                .map(|&tile| {
+                    FwdConfig::new(problem.dtype, columns, problem.mask.into(), tile).unwrap()
+                })
+                .collect();
             // A multiprocessor has 1 KiB more than a cube can have, and keeps 1 KiB of each cube.
             let cubes =
                 |config: &FwdConfig| (gpu.shared_bytes + KIB) / (config.shared_bytes() + KIB);
