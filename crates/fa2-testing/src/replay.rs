@@ -1,7 +1,7 @@
 //! Published bug reports of other implementations whose forward input this project covers, as
 //! cases.
 //!
-//! The names are the ids of `cases/replay.tsv`; a suffix tells variants of one report apart. Not
+//! The names are the ids of `docs/cases.md`; a suffix tells variants of one report apart. Not
 //! here: varlen, windows, paged caches, and reports on masks, biases, softcap and bad arguments,
 //! which need the op's own arguments and are replayed in the tests of `burn-fa2`.
 

@@ -5,7 +5,7 @@ use super::code::is_identifier;
 use super::tree::SourceFile;
 
 /// Folders that exist on some machines only.
-const FOLDERS: [&str; 3] = ["/work/", "/root/", "/tmp/"];
+const FOLDERS: [&str; 3] = ["/home/", "/root/", "/tmp/"];
 /// This file, which must name them.
 const SELF: &str = "xtask/src/tidy/machine_paths.rs";
 
@@ -24,7 +24,7 @@ pub(super) fn names_no_machine_path(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether `folder` is in `text` at the beginning of a path, not inside one (`xtask/work/`).
+/// Whether `folder` is in `text` at the beginning of a path, not inside one (`xtask/home/`).
 fn has_absolute(text: &str, folder: &str) -> bool {
     let continues_path =
         |c: char| is_identifier(c) || matches!(c, '.' | '-' | '~' | '}' | ')' | '*');
@@ -39,9 +39,9 @@ mod tests {
     #[test]
     fn machine_paths_are_found_and_relative_ones_are_not() {
         let count = |text| names_no_machine_path(&SourceFile::new("docs/x.md", text)).len();
-        assert_eq!(count("run `/work/main/x`\ncd /root/x\n\"/tmp/x\"\n"), 3);
+        assert_eq!(count("run `/home/main/x`\ncd /root/x\n\"/tmp/x\"\n"), 3);
         assert_eq!(
-            count("frame/work/x, $HOME/tmp/x, ${DIR}/tmp/x, ./root/x, /workspace/\n"),
+            count("frame/home/x, $HOME/tmp/x, ${DIR}/tmp/x, ./root/x, /homework/\n"),
             0
         );
     }

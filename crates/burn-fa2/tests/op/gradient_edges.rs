@@ -45,7 +45,7 @@ fn one_key_has_no_gradient_in_q_and_k() {
     assert!(zero(&d_q) && zero(&d_k), "{d_q:?} {d_k:?}");
 }
 
-/// MASK-01, MASK-07: rows that see no key have a zero gradient, not NaN; `-inf` in LSE must not
+/// MASK-01: rows that see no key have a zero gradient, not NaN; `-inf` in LSE must not
 /// spread.
 #[test]
 fn blind_rows_have_zero_gradients() {

@@ -1,5 +1,5 @@
 //! Published reports whose forward input needs a mask, a bias or a softcap (ids of
-//! `cases/replay.tsv`). The others are cases of `fa2_testing::REPLAY`, or live in `invalid` and
+//! `docs/cases.md`). The others are cases of `fa2_testing::REPLAY`, or live in `invalid` and
 //! `gradients`.
 
 use burn::tensor::{Bool, Tensor, TensorData, ops::AttentionModuleOptions};
