@@ -138,6 +138,8 @@ def draw(record, rows, out):
                 panel.set_xlabel("S")
             if j == 0:
                 panel.set_ylabel("TFLOP/s")
+    # Once all panels are drawn: a limit set at one also ends the scaling of the axis they share.
+    axes[0][0].set_ylim(bottom=0)
     # A path may be missing from a panel: collect the legend from all.
     legend = {label: line for panel in axes.flat for line, label in zip(*panel.get_legend_handles_labels())}
     figure.suptitle(f"{record['gpu']}, {rows[0]['pass']}, {rows[0]['dtype']}", fontsize=10)
@@ -160,7 +162,6 @@ def draw_panel(panel, rows):
         panel.plot(x, y, color=color, linewidth=width, marker="o", markersize=3, label=label)
     panel.set_xscale("log", base=2)
     panel.set_xticks(lengths, [f"{s // 1024}k" if s % 1024 == 0 else str(s) for s in lengths])
-    panel.set_ylim(bottom=0)
     panel.grid(alpha=0.3, linewidth=0.5)
     panel.spines[["top", "right"]].set_visible(False)
 
