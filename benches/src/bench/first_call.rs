@@ -1,7 +1,7 @@
 //! Time of a kernel's first call: compilation and loading by the driver included.
 
-use crate::arguments::ConfigArgs;
-use crate::suite::engine::Loaded;
+use crate::arguments::{ConfigArgs, DtypeArg};
+use crate::suite::engine::{KernelElement, Loaded};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use cubecl::future::block_on;
@@ -22,35 +22,31 @@ pub struct FirstCallArgs {
 /// # Errors
 /// Where there is no usable GPU.
 pub fn run(args: &FirstCallArgs) -> Result<()> {
+    match args.config.dtype {
+        DtypeArg::F16 => measure::<f16>(&args.config),
+        DtypeArg::Bf16 => measure::<bf16>(&args.config),
+    }
+}
+
+fn measure<E: KernelElement>(config: &ConfigArgs) -> Result<()> {
     let client = cubecl::Device::cuda(0).context("no CUDA device")?.client();
     let gpu = fa2_cubecl::gpu(&client)?;
     let plan = FwdPlan {
-        config: args.config.config(gpu)?,
+        config: config.config(gpu)?,
         section: 1,
     };
-    let causal = if args.config.causal {
+    let causal = if config.causal {
         Causal::BottomRight
     } else {
         Causal::None
     };
-    let case = Case::new("first", 1, 2, 256, args.config.d as usize).causal(causal);
+    let case = Case::new("first", 1, 2, 256, config.d as usize).causal(causal);
     let sync = || block_on(client.sync()).map_err(|error| anyhow!("{error:?}"));
-    let call: Box<dyn Fn() -> Result<()>> = match args.config.dtype {
-        crate::arguments::DtypeArg::F16 => {
-            let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
-            let client = client.clone();
-            Box::new(move || Ok(loaded.launch(&client, Some(plan)).map(|_| ())?))
-        }
-        crate::arguments::DtypeArg::Bf16 => {
-            let loaded = Loaded::new(&client, &case, &inputs::generate::<bf16>(&case, 1));
-            let client = client.clone();
-            Box::new(move || Ok(loaded.launch(&client, Some(plan)).map(|_| ())?))
-        }
-    };
+    let loaded = Loaded::new(&client, &case, &inputs::generate::<E>(&case, 1));
     sync()?;
     for name in ["first", "second"] {
         let started = Instant::now();
-        call()?;
+        loaded.launch(&client, Some(plan))?;
         sync()?;
         println!(
             "{name} call: {:.1} ms ({})",

@@ -24,23 +24,8 @@ pub(crate) fn gemm_ss(acc_s: &mut Accumulator, q: &S2r, k: &S2r, #[comptime] con
         }
         #[unroll]
         for pair in 0..n_pairs {
-            // One ldmatrix.x4 brings the operands of two atoms along N, each in two neighbouring
-            // results; other orders cost a move per register.
             let ts_rk = k.load(&k_addresses, pair, step);
-            let even = Registers2 {
-                x: ts_rk.x,
-                y: ts_rk.y,
-            };
-            let odd = Registers2 {
-                x: ts_rk.z,
-                y: ts_rk.w,
-            };
-            #[unroll]
-            for m in 0..m_tiles {
-                let a = ts_rq.index(m);
-                multiply_add(acc_s, a, &even, m, comptime!(2 * pair), config.dtype());
-                multiply_add(acc_s, a, &odd, m, comptime!(2 * pair + 1), config.dtype());
-            }
+            multiply_pair(acc_s, &ts_rq, &ts_rk, pair, config);
         }
     }
 }
@@ -70,21 +55,30 @@ pub(crate) fn gemm_rs(
         #[unroll]
         for pair in 0..n_pairs {
             let to_rv = v.load(&v_addresses, step, pair);
-            let even = Registers2 {
-                x: to_rv.x,
-                y: to_rv.y,
-            };
-            let odd = Registers2 {
-                x: to_rv.z,
-                y: to_rv.w,
-            };
-            #[unroll]
-            for m in 0..m_tiles {
-                let a = to_rp.index(m);
-                multiply_add(acc_o, a, &even, m, comptime!(2 * pair), config.dtype());
-                multiply_add(acc_o, a, &odd, m, comptime!(2 * pair + 1), config.dtype());
-            }
+            multiply_pair(acc_o, &to_rp, &to_rv, pair, config);
         }
+    }
+}
+
+/// Adds the products of all A fragments of a k step and the two atoms along N that `b` holds.
+///
+/// One ldmatrix.x4 brings the operands of both atoms, each in two neighbouring results; other
+/// orders cost a move per register.
+#[cube]
+fn multiply_pair(
+    acc: &mut Accumulator,
+    a: &Sequence<Registers4>,
+    b: &Registers4,
+    #[comptime] pair: usize,
+    #[comptime] config: FwdConfig,
+) {
+    let even = Registers2 { x: b.x, y: b.y };
+    let odd = Registers2 { x: b.z, y: b.w };
+    #[unroll]
+    for m in 0..comptime!(acc.layout.m_tiles) {
+        let a = a.index(m);
+        multiply_add(acc, a, &even, m, comptime!(2 * pair), config.dtype());
+        multiply_add(acc, a, &odd, m, comptime!(2 * pair + 1), config.dtype());
     }
 }
 
