@@ -1,4 +1,4 @@
-//! Host time of a call: the kernel's launch, and what the op adds to it.
+//! Host time of a call: the kernel's launch, and what each layer above adds to it.
 
 use crate::suite::engine::Loaded;
 use anyhow::{Context, Result, anyhow};
@@ -33,6 +33,13 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
     let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
     let launch = || Ok(loaded.launch(&client, None).map(|_| ())?);
     report("kernel launch", args, &launch, &sync)?;
+    let allocate = || {
+        let output = [64 * 64 * size_of::<f16>(), 64 * size_of::<f32>()].map(|n| client.empty(n));
+        loaded.launch(&client, None)?;
+        drop(output);
+        Ok(())
+    };
+    report("kernel launch, outputs allocated", args, &allocate, &sync)?;
 
     let device = Device::cuda(0);
     let random = || {
@@ -41,39 +48,61 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
     };
     let [q, k, v] = [random(), random(), random()];
     let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
+    let sync = || device.sync().map_err(|error| anyhow!("{error:?}"));
+    // What Burn's own layers cost around one launch of a kernel that its fusion can't merge.
+    let flip = || {
+        drop(q.clone().flip([0]));
+        Ok(())
+    };
+    report("Burn's flip", args, &flip, &sync)?;
     let op = || {
         drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
         Ok(())
     };
-    report("op", args, &op, &|| {
-        device.sync().map_err(|error| anyhow!("{error:?}"))
-    })
+    report("op", args, &op, &sync)
 }
 
-/// Median host time of `call`, without waiting for the GPU between calls.
+/// Calls of a burst: few enough that no queue between the threads is full.
+const BURST: usize = 16;
+
+/// Prints the median host time of `call`: in a burst, where only the calling thread's own work
+/// counts, and in a long run, where the slowest of Burn's and CubeCL's threads does.
 fn report(
     name: &str,
     args: &OverheadArgs,
     call: &dyn Fn() -> Result<()>,
     sync: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    let mut rounds = Vec::new();
-    for _ in 0..=args.rounds {
+    let timed = |calls: usize| {
         sync()?;
         let started = Instant::now();
-        for _ in 0..args.calls {
+        for _ in 0..calls {
             call()?;
         }
         let queued = started.elapsed();
         sync()?;
-        rounds.push(
-            [queued, started.elapsed()].map(|time| time.as_secs_f64() * 1e6 / args.calls as f64),
-        );
-    }
+        let times = [queued, started.elapsed()];
+        Ok::<_, anyhow::Error>(times.map(|time| time.as_secs_f64() * 1e6 / calls as f64))
+    };
     // The first round compiles and warms up.
-    rounds.remove(0);
-    rounds.sort_by(|a, b| a[1].total_cmp(&b[1]));
-    let [queued, done] = rounds[rounds.len() / 2];
-    println!("{name}: {queued:.2} us to enqueue, {done:.2} us a call with the final sync");
+    timed(args.calls)?;
+    let mut burst = Vec::new();
+    let mut run = Vec::new();
+    for _ in 0..args.rounds {
+        for _ in 0..args.calls / BURST {
+            burst.push(timed(BURST)?[0]);
+        }
+        run.push(timed(args.calls)?[1]);
+    }
+    println!(
+        "{name}: {:.2} us of the calling thread, {:.2} us a call in a long run",
+        median(burst),
+        median(run)
+    );
     Ok(())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }

@@ -2,7 +2,10 @@
 
 pub mod conformance;
 pub mod engine;
+pub mod extras;
 pub mod fragment_map;
+pub mod large;
+pub mod memory;
 pub mod op;
 pub mod plans;
 pub mod repeat;
@@ -64,6 +67,10 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     op::check::<f16>(args, &mut tally);
     op::check::<bf16>(args, &mut tally);
     op::check_threads(args, &mut tally);
+    op::check_devices(args, &mut tally);
+    extras::check(args, &mut tally);
+    memory::check(&client, args, &mut tally);
+    large::check(&client, args, &mut tally);
     let failed = tally.finish();
     if failed > 0 {
         bail!("{failed} checks failed");

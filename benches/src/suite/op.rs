@@ -4,7 +4,7 @@
 use crate::suite::SuiteArgs;
 use crate::suite::engine::KernelElement;
 use crate::suite::tally::Tally;
-use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
+use burn::tensor::{Device, DeviceType, Element as BurnElement, Tensor, TensorData};
 use burn_fa2::{
     CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
 };
@@ -51,6 +51,31 @@ pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
     });
     tally.record(
         format!("{case} [op, {THREADS} threads x {CALLS} calls]"),
+        result,
+    );
+}
+
+/// Calls on every CUDA device in turn, from one thread: each must give the bits of the first
+/// (replays DEV-01, DEV-02).
+pub fn check_devices(args: &SuiteArgs, tally: &mut Tally) {
+    let devices: Vec<Device> = Device::enumerate(DeviceType::Cuda).into_vec();
+    let case = Case::new("devices", 2, 8, 333, 64).causal(Causal::BottomRight);
+    if !args.selects(&case) {
+        return;
+    }
+    let qkv = inputs::generate::<f16>(&case, SEED);
+    let results: Vec<_> = devices
+        .iter()
+        .chain(&devices)
+        .map(|device| run::<f16>(&case, &qkv, device))
+        .collect();
+    let result = results.iter().try_for_each(|result| match result {
+        Err(error) => Err(error.clone()),
+        Ok(_) if *result == results[0] => Ok(()),
+        Ok(_) => Err("another device gave other bits".to_owned()),
+    });
+    tally.record(
+        format!("{case} [op, {} devices in turn]", devices.len()),
         result,
     );
 }

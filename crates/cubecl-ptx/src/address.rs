@@ -34,7 +34,7 @@ pub fn global_address<T: CubePrimitive>(slice: &[T]) -> u64 {
     })
 }
 
-/// [`global_address`] of a slice that is written through the address.
+/// [`global_address()`] of a slice that is written through the address.
 #[cube]
 #[allow(
     unused_variables,

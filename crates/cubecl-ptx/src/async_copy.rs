@@ -36,7 +36,7 @@ pub fn copy_async(
     })
 }
 
-/// [`copy_async`] that reads only the first `bytes` (0 to 16) of the source and fills the rest of
+/// [`copy_async()`] that reads only the first `bytes` (0 to 16) of the source and fills the rest of
 /// the target with zeros. With 0 the source is not touched.
 #[cube]
 #[allow(

@@ -7,7 +7,7 @@ use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
 use cubecl::prelude::*;
 
-/// Element type of the 16-bit operands of [`mma_m16n8k16`].
+/// Element type of the 16-bit operands of [`mma_m16n8k16()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HalfType {
     /// IEEE binary16.

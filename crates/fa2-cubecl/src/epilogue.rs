@@ -5,7 +5,7 @@
 
 use crate::config::{FwdConfig, MMA_M, WARP};
 use crate::copy::atom::{r2g, sync_warp};
-use crate::copy::g2s::RowCopier;
+use crate::copy::g2s::{RowCopier, RowWalk};
 use crate::copy::r2s::R2s;
 use crate::copy::s2g::store_rows;
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
@@ -89,17 +89,13 @@ pub(crate) fn store(
     sync_cube();
     let copier = RowCopier::new(position.unit, config);
     let matrix = row_address(o, &shape.o, work.batch, work.head, work.row);
-    let target = copier.global(matrix, shape.o.row);
-    let rows_inside = shape.seq_q as i32 - work.row as i32;
-    store_rows(
-        &copier,
-        position.shared,
-        target,
-        shape.o.pass,
-        rows_inside,
-        shape.head_dim,
-        config,
-    );
+    let target = RowWalk {
+        address: copier.global(matrix, shape.o.row),
+        pass_bytes: shape.o.pass,
+        rows_inside: shape.seq_q as i32 - work.row as i32,
+        columns_inside: shape.head_dim,
+    };
+    store_rows(&copier, position.shared, &target, config);
 }
 
 /// Stores the LSE: the first of a row's four lanes writes it.
@@ -114,7 +110,7 @@ fn store_lse(
 ) {
     let first = work.row + position.warp * MMA_M + position.lane / 4;
     let head = lse + work.head_index as u64 * shape.seq_q as u64 * 4;
-    if position.lane % 4 == 0 {
+    if position.lane.is_multiple_of(4) {
         #[unroll]
         for m in 0..comptime!(layout.m_tiles) {
             #[unroll]

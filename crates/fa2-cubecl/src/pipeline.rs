@@ -11,7 +11,7 @@
 //! softmax and P V.
 
 use crate::config::FwdConfig;
-use crate::copy::g2s::{RowCopier, Rows};
+use crate::copy::g2s::{RowCopier, RowWalk, Rows};
 use crate::copy::s2r::Operands;
 use crate::mask::BlockKind;
 use crate::scheduler::{FwdShape, WorkTile};
@@ -90,34 +90,28 @@ impl KvPipeline {
     fn copy_k(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
         let config = comptime!(self.config);
         let to = self.base + stage;
-        copier.copy(
-            to,
-            self.k_source[0],
-            self.k_pass,
-            self.rows_inside + (t * comptime!(config.block_n())) as i32,
-            self.columns_inside,
-            comptime!(config.kv_tile()),
-            rows,
-            config,
-        );
-        self.k_source[0] = self.k_source[0] - self.k_block;
+        let source = RowWalk {
+            address: self.k_source[0],
+            pass_bytes: self.k_pass,
+            rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            columns_inside: self.columns_inside,
+        };
+        copier.copy(to, &source, comptime!(config.kv_tile()), rows, config);
+        self.k_source[0] -= self.k_block;
     }
 
     /// Copies V of block `t`, the next one, into `stage` and moves on to the one before it.
     fn copy_v(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
         let config = comptime!(self.config);
         let to = self.base + stage + comptime!(config.kv_bytes());
-        copier.copy(
-            to,
-            self.v_source[0],
-            self.v_pass,
-            self.rows_inside + (t * comptime!(config.block_n())) as i32,
-            self.columns_inside,
-            comptime!(config.kv_tile()),
-            rows,
-            config,
-        );
-        self.v_source[0] = self.v_source[0] - self.v_block;
+        let source = RowWalk {
+            address: self.v_source[0],
+            pass_bytes: self.v_pass,
+            rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            columns_inside: self.columns_inside,
+        };
+        copier.copy(to, &source, comptime!(config.kv_tile()), rows, config);
+        self.v_source[0] -= self.v_block;
     }
 
     /// Copies K and V of block `t` into `stage` as one group.

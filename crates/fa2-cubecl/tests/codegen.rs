@@ -70,7 +70,8 @@ fn grid() -> Vec<Build> {
                     kinds.extend([(Dtype::Bf16, head_dim), (Dtype::F16, head_dim - 8)]);
                 }
                 for (dtype, columns) in kinds {
-                    let plan = choose(&problem(dtype, columns, mask), gpu).unwrap();
+                    let plan =
+                        choose(&problem(dtype, columns, mask), gpu).expect("a plan for every size");
                     builds.push(Build {
                         config: plan.config,
                         sm: gpu.sm,
@@ -158,7 +159,7 @@ fn full_loop(census: &Census) -> &Counts {
         .loops
         .iter()
         .min_by_key(|counts| counts.values().sum::<usize>())
-        .unwrap()
+        .expect("the kernel has loops")
 }
 
 fn transposed(counts: &Counts) -> usize {

@@ -138,10 +138,10 @@ fn attention_with_mask_bias_and_softcap_equals_burns_gradients() {
     };
     let device = cpu().autodiff();
     let of = |dtype, attention: Attention| {
-        let leaves = leaves([3, 3], [7, 7], dtype, &device);
+        // Stored (B, S, H, D), seen as (B, H, S, D).
+        let leaves = leaves([7, 7], [3, 3], dtype, &device);
         let bias = noise([1, 3, 7, 7], 7, &device).cast(dtype).require_grad();
-        let [q, k, v] = leaves.clone();
-        let v = v.swap_dims(1, 2).swap_dims(1, 2);
+        let [q, k, v] = leaves.clone().map(|leaf| leaf.swap_dims(1, 2)); // (B, H, S, D)
         let mask = random_mask([2, 1, 7, 7], 5, 3);
         let o = attention(q, k, v, Some(mask), Some(bias.clone()), options);
         let gradients = loss(o, None).backward();

@@ -31,6 +31,19 @@ pub(crate) struct RowCopier {
     pub chunks: Array<u32>,
 }
 
+/// This thread's way through the rows of a tile in global memory.
+#[derive(CubeType)]
+pub(crate) struct RowWalk {
+    /// Its [`global`](RowCopier::global) address.
+    pub address: u64,
+    /// Distance of the rows of two passes, in bytes.
+    pub pass_bytes: u64,
+    /// Rows from here on, counted from the tile's first, are outside the matrix.
+    pub rows_inside: i32,
+    /// Columns from here on are outside the matrix.
+    pub columns_inside: u32,
+}
+
 /// Groups of `lanes_per_row` chunks in an atom's row.
 pub(crate) fn groups_per_atom(config: &FwdConfig) -> usize {
     config.q_tile().atom_cols() / (config.lanes_per_row() * CHUNK) as usize
@@ -76,17 +89,12 @@ impl RowCopier {
 
     /// Starts the copies of a tile of `tile` at shared address `target`.
     ///
-    /// `source` is this thread's [`global`](Self::global) address, `pass_bytes` the distance of the
-    /// rows of two passes. Rows from `rows_inside` on
-    /// (counted from the tile's first) and columns from `columns_inside` on become zeros where the
-    /// comptime kinds say that there may be such.
+    /// Rows and columns outside the matrix become zeros where the comptime kinds say that there may
+    /// be such.
     pub fn copy(
         &self,
         target: u32,
-        source: u64,
-        pass_bytes: u64,
-        rows_inside: i32,
-        columns_inside: u32,
+        source: &RowWalk,
         #[comptime] tile: SmemTile,
         #[comptime] rows: Rows,
         #[comptime] config: FwdConfig,
@@ -94,7 +102,7 @@ impl RowCopier {
         let groups = comptime!(groups_per_atom(&config));
         let group_cols = comptime!(config.lanes_per_row() * CHUNK);
         let pass_rows = comptime!(config.rows_per_pass());
-        let mut from = source;
+        let mut from = source.address;
         #[unroll]
         for pass in 0..comptime!(tile.rows() as u32 / pass_rows) {
             let row = (self.row + comptime!(pass * pass_rows)) as i32;
@@ -110,15 +118,21 @@ impl RowCopier {
                 if comptime!(rows == Rows::Whole && config.columns() == Columns::Exact) {
                     g2s(to, from, offset, source_offset);
                 } else if comptime!(rows == Rows::Whole) {
-                    g2s_predicated(to, from, column < columns_inside, offset, source_offset);
+                    g2s_predicated(
+                        to,
+                        from,
+                        column < source.columns_inside,
+                        offset,
+                        source_offset,
+                    );
                 } else if comptime!(config.columns() == Columns::Exact) {
-                    g2s_predicated(to, from, row < rows_inside, offset, source_offset);
+                    g2s_predicated(to, from, row < source.rows_inside, offset, source_offset);
                 } else {
-                    let inside = row < rows_inside && column < columns_inside;
+                    let inside = row < source.rows_inside && column < source.columns_inside;
                     g2s_predicated(to, from, inside, offset, source_offset);
                 }
             }
-            from += pass_bytes;
+            from += source.pass_bytes;
         }
     }
 }

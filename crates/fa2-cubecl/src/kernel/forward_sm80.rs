@@ -10,7 +10,7 @@
 //! ```
 
 use crate::config::{FwdConfig, MMA_M, WARP};
-use crate::copy::g2s::{RowCopier, Rows};
+use crate::copy::g2s::{RowCopier, RowWalk, Rows};
 use crate::copy::s2r::Operands;
 use crate::epilogue::{self, ThreadPosition};
 use crate::mask::{self, BlockKind};
@@ -75,12 +75,15 @@ pub fn forward_sm80(
         work.head,
         work.row,
     );
+    let q_walk = RowWalk {
+        address: copier.global(gq, shape.q.row),
+        pass_bytes: shape.q.pass,
+        rows_inside: shape.seq_q as i32 - work.row as i32,
+        columns_inside: shape.head_dim,
+    };
     copier.copy(
         position.shared,
-        copier.global(gq, shape.q.row),
-        shape.q.pass,
-        shape.seq_q as i32 - work.row as i32,
-        shape.head_dim,
+        &q_walk,
         comptime!(config.q_tile()),
         Rows::Ragged,
         config,

@@ -16,6 +16,12 @@
 //!
 //! The state is `base = -c m` per row; no key seen yet is m = -inf, so base = +inf.
 
+#![allow(
+    clippy::assign_op_pattern,
+    reason = "CubeCL orders `x *= y` otherwise, and ptxas then gives D = 128 on sm_90 8 instructions \
+              more a block"
+)]
+
 use crate::config::FwdConfig;
 use crate::mask::BlockKind;
 use crate::mma::accumulator::Accumulator;
