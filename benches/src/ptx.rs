@@ -51,11 +51,7 @@ const FAMILIES: [(&str, &str, &str); 18] = [
 /// # Errors
 /// A rule that the configuration breaks, or a tool that is missing or failed.
 pub fn run(args: &PtxArgs) -> Result<()> {
-    let gpu = Gpu {
-        sm: args.sm,
-        shared_bytes: shared_bytes(args.sm),
-    };
-    let config = args.config.config(gpu)?;
+    let config = args.config.config(Gpu::of_capability(args.sm))?;
     let started = std::time::Instant::now();
     let ptx = offline::compile(config, args.sm).map_err(|error| anyhow!(error))?;
     let compiled = started.elapsed();
@@ -77,16 +73,6 @@ pub fn run(args: &PtxArgs) -> Result<()> {
     print_table(&census);
     println!("files: {}/{name}.{{ptx,cubin,sass}}", args.out.display());
     Ok(())
-}
-
-/// Shared memory that a cube can have, by compute capability (CUDA programming guide, "Technical
-/// Specifications per Compute Capability").
-fn shared_bytes(sm: u32) -> u32 {
-    1024 * match sm {
-        80 | 87 => 163,
-        86 | 89 | 120 => 99,
-        _ => 227,
-    }
 }
 
 fn print_table(census: &Census) {

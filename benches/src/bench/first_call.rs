@@ -4,11 +4,12 @@
 //! does with whatever kernel it runs first.
 
 use crate::arguments::{ConfigArgs, DtypeArg};
-use crate::suite::engine::{KernelElement, Loaded};
+use crate::suite::engine::Loaded;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use cubecl::future::block_on;
 use fa2_cubecl::{FwdConfig, FwdPlan, Tile};
+use fa2_machine::KernelElement;
 use fa2_testing::{Case, Causal, inputs};
 use half::{bf16, f16};
 use std::time::Instant;

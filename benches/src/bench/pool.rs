@@ -1,9 +1,9 @@
 //! Device memory of the benchmark: two sets of inputs that every shape reads in turn.
 
-use crate::suite::engine::KernelElement;
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::{FwdTensors, Problem, TensorRef};
+use fa2_machine::KernelElement;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, StandardNormal};

@@ -1,10 +1,10 @@
 //! A result is checked before it is timed: the last rows of one head against the f64 oracle.
 
 use crate::bench::pool::Pool;
-use crate::suite::engine::KernelElement;
 use anyhow::{Result, ensure};
 use cubecl::client::Client;
 use fa2_cubecl::{FwdPlan, Mask, Problem, forward};
+use fa2_machine::KernelElement;
 use fa2_testing::{Case, Causal, Report, composed, oracle};
 
 /// Query rows that are compared.

@@ -1,11 +1,12 @@
 //! Every case against the f64 oracle, in the chosen plan and in the forced ones.
 
 use crate::suite::SuiteArgs;
-use crate::suite::engine::{KernelElement, Loaded, Output};
+use crate::suite::engine::{Loaded, Output};
 use crate::suite::plans;
 use crate::suite::tally::Tally;
 use cubecl::client::Client;
 use fa2_cubecl::{FwdPlan, Gpu};
+use fa2_machine::KernelElement;
 use fa2_testing::oracle::Forward;
 use fa2_testing::{ARTICLE, CASES, Case, REPLAY, Report, composed, inputs, oracle};
 use half::f16;

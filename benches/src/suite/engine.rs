@@ -1,27 +1,10 @@
 //! One forward pass of a case on the device: upload, poison, launch, read.
 
-use bytemuck::Pod;
 use cubecl::client::Client;
-use fa2_cubecl::{
-    Alignment, Dtype, Fa2Error, FwdPlan, FwdTensors, Mask, Problem, TensorRef, forward,
-};
+use fa2_cubecl::{Fa2Error, FwdPlan, FwdTensors, Problem, TensorRef, forward};
+use fa2_machine::{KernelElement, problem};
 use fa2_testing::poison::poisoned;
-use fa2_testing::{Case, Causal, Element, Qkv, Stored};
-use half::{bf16, f16};
-
-/// An element type that the kernel takes.
-pub trait KernelElement: Element + Pod {
-    /// The kernel's name of it.
-    const DTYPE: Dtype;
-}
-
-impl KernelElement for f16 {
-    const DTYPE: Dtype = Dtype::F16;
-}
-
-impl KernelElement for bf16 {
-    const DTYPE: Dtype = Dtype::Bf16;
-}
+use fa2_testing::{Case, Qkv, Stored};
 
 /// A case in device memory, with poisoned outputs.
 pub struct Loaded<E> {
@@ -39,26 +22,6 @@ pub struct Output<E> {
     pub lse: Vec<f32>,
     /// Whether anything outside O was written.
     pub padding_intact: bool,
-}
-
-/// The kernel's problem of a case.
-#[must_use]
-pub fn problem<E: KernelElement>(case: &Case) -> Problem {
-    Problem {
-        batch: case.batch,
-        heads_q: case.heads_q,
-        heads_kv: case.heads_kv,
-        seq_q: case.seq_q,
-        seq_k: case.seq_k,
-        head_dim: case.head_dim,
-        dtype: E::DTYPE,
-        mask: match case.causal {
-            Causal::None => Mask::None,
-            Causal::BottomRight => Mask::Causal(Alignment::BottomRight),
-            Causal::TopLeft => Mask::Causal(Alignment::TopLeft),
-        },
-        scale: case.scale_value() as f32,
-    }
 }
 
 impl<E: KernelElement> Loaded<E> {

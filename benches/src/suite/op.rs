@@ -2,12 +2,12 @@
 //! gradient.
 
 use crate::suite::SuiteArgs;
-use crate::suite::engine::KernelElement;
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, DeviceType, Element as BurnElement, Tensor, TensorData};
 use burn_fa2::{
     CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
 };
+use fa2_machine::KernelElement;
 use fa2_testing::{CASES, Case, Causal, Qkv, REPLAY, Report, Storage, Stored, composed};
 use fa2_testing::{inputs, oracle};
 use half::f16;

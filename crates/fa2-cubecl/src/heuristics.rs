@@ -15,6 +15,23 @@ pub struct Gpu {
     pub shared_bytes: u32,
 }
 
+impl Gpu {
+    /// A GPU of compute capability `sm`, with the shared memory that NVIDIA's tuning guides state;
+    /// newer ones than they know count as the newest.
+    #[must_use]
+    pub fn of_capability(sm: u32) -> Self {
+        let kib = match sm {
+            80 | 87 => 163,
+            86 | 89 | 120 | 121 => 99,
+            _ => 227,
+        };
+        Self {
+            sm,
+            shared_bytes: kib << 10,
+        }
+    }
+}
+
 /// How a forward pass runs: the kernel, and the order of its cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FwdPlan {

@@ -1,13 +1,12 @@
 //! Validate, choose, launch: the only file with a CubeCL client.
 
+use crate::arguments::{Arguments, cubes};
 use crate::config::FwdConfig;
 use crate::error::Fa2Error;
 use crate::heuristics::{FwdPlan, Gpu, choose};
 use crate::kernel::forward_sm80::forward_sm80;
 use crate::mask::MaskKind;
 use crate::problem::{Dtype, Problem};
-use crate::scheduler::FwdShapeLaunch;
-use crate::tensor::gmem::ByteStridesLaunch;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -62,9 +61,7 @@ pub fn forward(
         Some(plan) => forced(plan, problem, gpu)?,
         None => choose(problem, gpu)?,
     };
-    let m_blocks = problem.seq_q.div_ceil(plan.config.block_m() as usize);
-    let heads_total = problem.batch * problem.heads_q;
-    let cubes = m_blocks.saturating_mul(heads_total);
+    let cubes = cubes(problem, &plan.config);
     if cubes > MAX_CUBES {
         return Err(Fa2Error::TooLarge {
             name: "batch x heads_q x query blocks",
@@ -75,22 +72,8 @@ pub fn forward(
     check_tensors(problem, &tensors)?;
 
     let FwdTensors { q, k, v, o, lse } = tensors;
-    let shape = FwdShapeLaunch::new(
-        problem.seq_q as u32,
-        problem.seq_k as u32,
-        problem.head_dim as u32,
-        problem.heads_q as u32,
-        problem.group_size() as u32,
-        heads_total as u32,
-        plan.section.clamp(1, heads_total as u32),
-        m_blocks as u32,
-        problem.diagonal(),
-        (f64::from(problem.scale) * std::f64::consts::LOG2_E) as f32,
-        byte_strides(&q, &plan.config),
-        byte_strides(&k, &plan.config),
-        byte_strides(&v, &plan.config),
-        byte_strides(&o, &plan.config),
-    );
+    let strides = [&q, &k, &v, &o].map(|tensor| tensor.strides);
+    let shape = Arguments::new(problem, &plan, strides).launch();
     // SAFETY: `check_tensors` has shown that every row the shape and strides reach lies in its
     // buffer, and the kernel reads and writes no others.
     unsafe {
@@ -248,13 +231,6 @@ fn check_tensor(
         });
     }
     Ok(())
-}
-
-fn byte_strides(tensor: &TensorRef, config: &FwdConfig) -> ByteStridesLaunch {
-    let [batch, head, row] = tensor.strides.map(|s| s as u64 * u64::from(Dtype::BYTES));
-    let pass = row * u64::from(config.rows_per_pass());
-    let block = row * u64::from(config.block_n());
-    ByteStridesLaunch::new(batch, head, row, pass, block)
 }
 
 /// A buffer of 4-byte words.

@@ -30,6 +30,7 @@
     reason = "topology constants are dummies on the host"
 )]
 
+mod arguments;
 mod config;
 mod copy;
 mod epilogue;

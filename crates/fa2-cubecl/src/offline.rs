@@ -1,22 +1,30 @@
-//! A kernel compiled to PTX without a GPU: for tests of the code, and for reading it.
+//! A kernel compiled to PTX without a GPU, and the arguments that a launch would give it: for tests,
+//! and for reading the code.
 
+use crate::arguments::{Arguments, cubes};
 use crate::config::FwdConfig;
+use crate::error::Fa2Error;
+use crate::heuristics::FwdPlan;
 use crate::kernel::forward_sm80::forward_sm80::ForwardSm80;
+use crate::problem::Problem;
 use crate::scheduler::FwdShapeCompilationArg;
 use crate::tensor::gmem::ByteStridesCompilationArg;
-use cubecl::Compiler;
 use cubecl::ir::features::Features;
 use cubecl::ir::nvidia::SmArch;
 use cubecl::ir::{
     AddressType, DeviceIdentity, DeviceProperties, HardwareProperties, MemoryDeviceProperties,
 };
 use cubecl::prelude::*;
+use cubecl::{Compiler, InfoBuilder};
 use cubecl_llvm::nvptx::ptx_version::PtxVersion;
 use cubecl_llvm::{LlvmTarget, PlironArtifact, PlironCompiler, PlironOptions};
 use std::sync::Arc;
 
 /// CUDA driver whose PTX version is emitted, in the driver's own notation (13.0).
 const DRIVER_VERSION: i32 = 13000;
+
+/// Q, K, V, O and LSE.
+const BUFFERS: usize = 5;
 
 /// A compiled kernel.
 #[derive(Clone, Debug)]
@@ -70,6 +78,47 @@ pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
         }),
         _ => Err("the compiler gave something other than PTX".into()),
     }
+}
+
+/// Arguments of a launch beside the five buffers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchArguments {
+    /// Cubes (CTAs) along x.
+    pub cubes: u32,
+    /// The kernel's last parameter: the shape, packed as CubeCL packs it.
+    pub shape: Vec<u8>,
+}
+
+/// What a launch of `plan` passes for `problem`; `strides` of Q, K, V and O in elements, between
+/// batch entries, heads and rows.
+///
+/// # Errors
+/// The rule that the problem breaks.
+pub fn arguments(
+    problem: &Problem,
+    plan: &FwdPlan,
+    strides: [[usize; 3]; 4],
+) -> Result<LaunchArguments, Fa2Error> {
+    problem.validate()?;
+    let arguments = Arguments::new(problem, plan, strides);
+    let mut info = InfoBuilder::default();
+    for count in arguments.counts {
+        info.scalars.push(count);
+    }
+    info.scalars.push(arguments.diagonal);
+    info.scalars.push(arguments.scale_log2);
+    for stride in arguments.strides.as_flattened() {
+        info.scalars.push(*stride);
+    }
+    // The buffers' lengths, which an unchecked kernel never reads.
+    for _ in 0..BUFFERS {
+        info.metadata.register_buffer(0, AddressType::U32);
+    }
+    let words = info.finish(AddressType::U32).data;
+    Ok(LaunchArguments {
+        cubes: cubes(problem, &plan.config) as u32,
+        shape: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+    })
 }
 
 /// The shape's fields are run-time scalars: nothing of them is compiled in.

@@ -133,6 +133,35 @@ pub enum ScalarType {
     F64,
 }
 
+impl ScalarType {
+    /// Size, in bits; 1 for a predicate.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Pred => 1,
+            Self::B8 | Self::U8 | Self::S8 => 8,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 16,
+            Self::F16x2 | Self::Bf16x2 | Self::B32 | Self::U32 | Self::S32 | Self::F32 => 32,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 64,
+        }
+    }
+
+    /// Whether it is a signed integer.
+    #[must_use]
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)
+    }
+
+    /// Whether it holds floating-point numbers.
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        matches!(
+            self,
+            Self::F16 | Self::Bf16 | Self::F16x2 | Self::Bf16x2 | Self::F32 | Self::F64
+        )
+    }
+}
+
 /// A source operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
@@ -228,7 +257,7 @@ pub enum Space {
     Shared,
     /// The kernel's parameters.
     Parameter,
-    /// A generic address: a window of it is the shared memory, the rest is global.
+    /// A generic address: in this machine a global one.
     Generic,
 }
 
@@ -244,6 +273,13 @@ pub enum Op {
         destination: RegisterId,
         /// The sources, as many as the operation takes.
         sources: Vec<Operand>,
+    },
+    /// `mov` of a wide register to narrower ones, low bits first.
+    Unpack {
+        /// Two or four registers.
+        destinations: Vec<RegisterId>,
+        /// The wide one.
+        source: Operand,
     },
     /// `bra`.
     Branch {

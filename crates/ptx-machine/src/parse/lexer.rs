@@ -75,7 +75,7 @@ fn token(input: &mut Input<'_>) -> Result<Kind> {
 fn number<'a>(input: &mut Input<'a>) -> Result<&'a str> {
     (
         one_of('0'..='9'),
-        take_while(0.., |c: char| c.is_ascii_alphanumeric()),
+        take_while(0.., |c: char| c.is_ascii_alphanumeric() || c == '.'),
     )
         .take()
         .parse_next(input)

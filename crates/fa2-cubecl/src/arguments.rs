@@ -1,0 +1,87 @@
+//! What the kernel gets beside its buffers: the run-time shape, as plain numbers.
+
+use crate::config::FwdConfig;
+use crate::heuristics::FwdPlan;
+use crate::problem::{Dtype, Problem};
+use crate::scheduler::FwdShapeLaunch;
+use crate::tensor::gmem::ByteStridesLaunch;
+
+/// The fields of [`FwdShape`](crate::scheduler::FwdShape), in its order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Arguments {
+    /// `seq_q` to `m_blocks`.
+    pub counts: [u32; 8],
+    pub diagonal: i32,
+    pub scale_log2: f32,
+    /// Of Q, K, V and O: bytes between batch entries, heads, rows, copy passes and key blocks.
+    pub strides: [[u64; 5]; 4],
+}
+
+/// Cubes (CTAs) of a launch; saturating, since a launch refuses too many.
+pub(crate) fn cubes(problem: &Problem, config: &FwdConfig) -> usize {
+    let m_blocks = problem.seq_q.div_ceil(config.block_m() as usize);
+    m_blocks.saturating_mul(problem.batch * problem.heads_q)
+}
+
+impl Arguments {
+    /// Of a valid problem; `strides` of Q, K, V and O in elements, between batch entries, heads and
+    /// rows.
+    pub(crate) fn new(problem: &Problem, plan: &FwdPlan, strides: [[usize; 3]; 4]) -> Self {
+        let config = &plan.config;
+        let heads_total = (problem.batch * problem.heads_q) as u32;
+        let m_blocks = problem.seq_q.div_ceil(config.block_m() as usize) as u32;
+        Self {
+            counts: [
+                problem.seq_q as u32,
+                problem.seq_k as u32,
+                problem.head_dim as u32,
+                problem.heads_q as u32,
+                problem.group_size() as u32,
+                heads_total,
+                plan.section.clamp(1, heads_total),
+                m_blocks,
+            ],
+            diagonal: problem.diagonal(),
+            scale_log2: (f64::from(problem.scale) * std::f64::consts::LOG2_E) as f32,
+            strides: strides.map(|strides| {
+                let [batch, head, row] = strides.map(|s| s as u64 * u64::from(Dtype::BYTES));
+                let pass = row * u64::from(config.rows_per_pass());
+                let block = row * u64::from(config.block_n());
+                [batch, head, row, pass, block]
+            }),
+        }
+    }
+
+    /// As CubeCL takes them.
+    pub(crate) fn launch(self) -> FwdShapeLaunch {
+        let [
+            seq_q,
+            seq_k,
+            head_dim,
+            heads_q,
+            group_size,
+            heads_total,
+            section,
+            m_blocks,
+        ] = self.counts;
+        let [q, k, v, o] = self.strides.map(|[batch, head, row, pass, block]| {
+            ByteStridesLaunch::new(batch, head, row, pass, block)
+        });
+        FwdShapeLaunch::new(
+            seq_q,
+            seq_k,
+            head_dim,
+            heads_q,
+            group_size,
+            heads_total,
+            section,
+            m_blocks,
+            self.diagonal,
+            self.scale_log2,
+            q,
+            k,
+            v,
+            o,
+        )
+    }
+}

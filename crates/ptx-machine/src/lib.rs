@@ -1,0 +1,67 @@
+//! Runs PTX on the CPU, and checks what hardware does not.
+//!
+//! The machine parses a module, launches a kernel with a grid, blocks, shared memory and buffers,
+//! and runs its warps in lockstep, with divergence. Every access is checked - bounds, alignment,
+//! memory never written, races in shared memory, asynchronous copies that nobody waited for - and so
+//! are barriers, branches and registers. A launch gives measures: instructions, bank conflicts,
+//! sectors, bytes.
+//!
+//! ```
+//! use ptx_machine::{GlobalMemory, Launch, Module};
+//!
+//! let module = Module::parse(
+//!     ".version 9.0 .target sm_80 .address_size 64
+//!      .visible .entry double(.param .u64 data) {
+//!          .reg .b32 %r<3>; .reg .b64 %rd<4>;
+//!          ld.param.b64 %rd1, [data];
+//!          mov.u32 %r1, %tid.x;
+//!          mul.wide.u32 %rd2, %r1, 4;
+//!          add.s64 %rd3, %rd1, %rd2;
+//!          ld.global.b32 %r2, [%rd3];
+//!          add.s32 %r2, %r2, %r2;
+//!          st.global.b32 [%rd3], %r2;
+//!          ret;
+//!      }",
+//! )?;
+//! let mut memory = GlobalMemory::new();
+//! let data = memory.allocate("data", &[1, 0, 0, 0, 2, 0, 0, 0]);
+//! let measures = Launch::new(&module, "double")?
+//!     .block([2, 1, 1])
+//!     .pointer(data)
+//!     .run(&memory)?;
+//! assert_eq!(memory.read(data, 8)?, [2, 0, 0, 0, 4, 0, 0, 0]);
+//! assert_eq!(measures.lane_instructions(), 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it does not have
+//!
+//! Functions, global and local variables, textures, generic addresses of shared memory, clusters, and
+//! the instructions of SM90 but `stmatrix`. A module that needs one is refused with the line and the
+//! instruction's name; so is one with atomics in shared memory. Races are looked for in shared memory,
+//! not in global memory.
+
+mod alu;
+mod block;
+mod execute;
+mod flow;
+mod fragment;
+mod launch;
+mod measure;
+mod memory;
+mod mma;
+pub mod module;
+mod parse;
+mod shared;
+mod violation;
+mod warp;
+
+pub use alu::{AluKind, AluOp, LANES, Lanes, Logic, Rounding, execute as evaluate};
+pub use fragment::{matrix_8x8, mma_a, mma_b, mma_c};
+pub use launch::{Launch, LaunchError};
+pub use measure::{BufferMeasures, InstructionMeasures, Measures};
+pub use memory::{GlobalMemory, MemoryError, Pointer};
+pub use mma::multiply;
+pub use module::Module;
+pub use parse::{ParseError, Problem};
+pub use violation::{Violation, ViolationKind};
