@@ -4,8 +4,9 @@ use fa2_cubecl::{FwdConfig, FwdPlan, MaskKind, RowCopy, Tile};
 use fa2_machine::{Error, Kernel, KernelElement};
 use fa2_testing::{Case, inputs};
 use half::f16;
+use ptx_machine::alu::AluKind;
 use ptx_machine::module::{Guard, Op};
-use ptx_machine::{AluKind, GlobalMemory, Launch, LaunchError, Measures, Module, ViolationKind};
+use ptx_machine::{GlobalMemory, Launch, LaunchError, Measures, Module, ViolationKind};
 
 const SM: u32 = 80;
 /// Four blocks of 64 queries and of 64 keys.
@@ -101,7 +102,9 @@ fn copies_of_half_rows_take_two_turns() {
 fn rows_without_swizzle_would_conflict_eight_ways() {
     let text = |swizzle: &str| {
         format!(
-            ".version 9.0 .target sm_80 .address_size 64
+            ".version 9.0
+            .target sm_80
+            .address_size 64
             .extern .shared .align 16 .b8 tile[];
             .visible .entry k() {{
             .reg .b32 %r<8>; .reg .b64 %rd<2>;

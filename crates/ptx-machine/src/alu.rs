@@ -1,9 +1,28 @@
 //! Operations that work lane by lane on registers alone.
+//!
+//! Results are those of the ISA bit for bit, but where it leaves the value open:
+//! - the approximations (`ex2.approx`, `rcp.approx`, `div.full`, ...) are computed in f64 and rounded
+//!   to nearest, so they are within half a unit in the last place and inside every bound of the ISA;
+//! - an integer divided by zero gives all ones, and the dividend as remainder;
+//! - a NaN result is the canonical one of the type (`0x7FFFFFFF`, `0x7FFF`), but for f64, whose
+//!   payload is the host's.
 
+mod arithmetic;
 mod bits;
+mod compare;
 mod convert;
-mod float;
+mod data;
+mod double;
+mod format;
+mod function;
 mod integer;
+mod lanes;
+mod narrow;
+mod round;
+mod single;
+
+#[cfg(test)]
+mod tests;
 
 use crate::module::{Comparison, ScalarType};
 
@@ -12,6 +31,10 @@ pub const LANES: usize = 32;
 
 /// A register of a warp: one value a lane, in the low bits. A predicate is 0 or 1.
 pub type Lanes = [u64; LANES];
+
+/// Where the shared window starts in the generic address space: the generic address of shared byte
+/// `x` is `SHARED_WINDOW + x`.
+pub const SHARED_WINDOW: u64 = 1 << 56;
 
 /// How a result is rounded to its type, or to an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,12 +52,13 @@ pub enum Rounding {
 
 /// An operation with its types and modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct AluOp {
     /// What is computed.
     pub kind: AluKind,
     /// The instruction's type; of the destination, for `cvt`.
     pub ty: ScalarType,
-    /// Type of the source, for `cvt`; `ty` elsewhere.
+    /// Type of the source where it differs (`cvt`, `mul.wide`'s stays in `ty`).
     pub source: ScalarType,
     /// Rounding, where the instruction names it.
     pub rounding: Option<Rounding>,
@@ -49,11 +73,9 @@ pub struct AluOp {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names are the ISA's")]
 pub enum AluKind {
-    /// Also of two or four narrow registers to a wide one, low bits first.
     Mov,
     Add,
     Sub,
-    /// Of floating-point numbers too.
     MulLo,
     MulHi,
     MulWide,
@@ -66,17 +88,18 @@ pub enum AluKind {
     Abs,
     Neg,
     Min,
-    /// Like `Min`, but NaN if an operand is.
+    /// `min.NaN` and `max.NaN` propagate NaN.
     MinNan,
     Max,
-    /// Like `Max`, but NaN if an operand is.
     MaxNan,
     And,
     Or,
     Xor,
     Not,
+    Cnot,
     Shl,
     Shr,
+    /// `shf.l.clamp` and its kin.
     ShfL {
         wrap: bool,
     },
@@ -89,25 +112,48 @@ pub enum AluKind {
     Bfe,
     Bfi,
     Prmt,
-    /// The table is the fourth source.
-    Lop3,
-    /// With `combine`, a third source is a predicate.
+    Lop3 {
+        table: u8,
+    },
+    /// `setp`; a third source, combined by the logic, is a predicate.
     Setp {
         comparison: Comparison,
         combine: Option<Logic>,
     },
     Selp,
-    /// Of one source, or of two to a packed type: the first is the upper half.
+    /// `cvt` with one source, or two for the packed types (the first is the upper half).
     Cvt,
+    /// `cvt` to an integer narrower than its register: the result is extended to `bits`, with its
+    /// sign where the type is signed.
+    CvtExtended {
+        bits: u8,
+    },
+    /// `cvta` and `cvta.to` of the global space, where both addresses are equal.
     Cvta,
-    Ex2,
-    Lg2,
-    Rcp,
-    Sqrt,
-    Rsqrt,
-    Sin,
-    Cos,
-    Tanh,
+    /// `cvta.shared`: a shared address to a generic one.
+    CvtaShared,
+    /// `cvta.to.shared`: a generic address to a shared one.
+    CvtaToShared,
+    Ex2Approx,
+    Lg2Approx,
+    RcpApprox,
+    RcpRn,
+    SqrtApprox,
+    SqrtRn,
+    RsqrtApprox,
+    SinApprox,
+    CosApprox,
+    TanhApprox,
+    DivApprox,
+    DivFull,
+    DivRn,
+    /// Two or four narrow registers (of type `source`) to a wide one (`ty`), the first lowest:
+    /// `mov.b32 %r, {%h0, %h1}`.
+    Pack,
+    /// Element `index` (of type `ty`) of a wide register (`source`): `mov.b32 {%h0, %h1}, %r` is one of these an element.
+    Unpack {
+        index: u8,
+    },
 }
 
 /// How `setp` combines its comparison with a predicate.
@@ -117,121 +163,45 @@ pub enum Logic {
     And,
     Or,
     Xor,
+    /// The predicate is `!c`.
+    AndNot,
+    /// The predicate is `!c`.
+    OrNot,
+    /// The predicate is `!c`.
+    XorNot,
 }
 
-impl AluOp {
-    /// How many sources it takes.
-    #[must_use]
-    pub fn sources(&self) -> usize {
-        match self.kind {
-            AluKind::Lop3 | AluKind::Bfi => 4,
-            AluKind::MadLo
-            | AluKind::MadHi
-            | AluKind::MadWide
-            | AluKind::Fma
-            | AluKind::Bfe
-            | AluKind::Prmt
-            | AluKind::Selp
-            | AluKind::ShfL { .. }
-            | AluKind::ShfR { .. } => 3,
-            AluKind::Setp { combine, .. } => 2 + usize::from(combine.is_some()),
-            AluKind::Cvt if matches!(self.ty, ScalarType::F16x2 | ScalarType::Bf16x2) => 2,
-            AluKind::Mov
-            | AluKind::Abs
-            | AluKind::Neg
-            | AluKind::Not
-            | AluKind::Popc
-            | AluKind::Clz
-            | AluKind::Brev
-            | AluKind::Cvt
-            | AluKind::Cvta
-            | AluKind::Ex2
-            | AluKind::Lg2
-            | AluKind::Rcp
-            | AluKind::Sqrt
-            | AluKind::Rsqrt
-            | AluKind::Sin
-            | AluKind::Cos
-            | AluKind::Tanh => 1,
-            _ => 2,
-        }
-    }
-
-    /// Whether [`execute`] computes it; everything else is refused when a module is parsed.
-    #[must_use]
-    pub fn is_supported(&self) -> bool {
-        match self.kind {
-            AluKind::Cvt => convert::is_supported(self),
-            AluKind::Setp { .. } | AluKind::Selp | AluKind::Mov | AluKind::Cvta => true,
-            _ if self.ty.is_float() => float::is_supported(self),
-            _ => integer::is_supported(self),
-        }
-    }
-}
-
-/// The result of `op`, lane by lane.
+/// Runs an operation on the lanes of a warp; `sources` has as many entries as it takes. Lanes outside
+/// `active` hold anything, and so may the bits of a source above its type.
 ///
-/// Operations that the ISA leaves approximate are computed in f64 and rounded once: within every
-/// bound that the ISA states.
-#[must_use]
-pub fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+/// # Panics
+///
+/// On a combination of kind and type that the ISA does not have; the parser lets none through.
+pub fn execute(op: &AluOp, sources: &[Lanes], active: u32) -> Lanes {
+    use AluKind as K;
     match op.kind {
-        AluKind::Mov if sources.len() > 1 => bits::pack(op, sources),
-        AluKind::Mov | AluKind::Cvta => sources[0],
-        AluKind::Selp => bits::select(sources),
-        AluKind::Setp {
+        K::Mov | K::Cvta | K::CvtaShared | K::CvtaToShared | K::Selp => data::execute(op, sources),
+        K::Pack | K::Unpack { .. } => data::execute(op, sources),
+        K::Setp {
             comparison,
             combine,
-        } => compare(op, comparison, combine, sources),
-        AluKind::Cvt => convert::execute(op, sources),
-        _ if op.ty.is_float() => float::execute(op, sources),
-        _ => integer::execute(op, sources),
-    }
-}
-
-fn compare(op: &AluOp, comparison: Comparison, combine: Option<Logic>, sources: &[Lanes]) -> Lanes {
-    let (a, b) = (&sources[0], &sources[1]);
-    std::array::from_fn(|lane| {
-        let ordering = if op.ty.is_float() {
-            float::order(op, a[lane], b[lane])
-        } else {
-            Some(integer::wide(a[lane], op.ty).cmp(&integer::wide(b[lane], op.ty)))
-        };
-        let holds = u64::from(holds(comparison, ordering));
-        match combine {
-            None => holds,
-            Some(Logic::And) => holds & sources[2][lane],
-            Some(Logic::Or) => holds | sources[2][lane],
-            Some(Logic::Xor) => holds ^ sources[2][lane],
+        } => compare::execute(op, comparison, combine, sources),
+        K::Cvt | K::CvtExtended { .. } => convert::execute(op, sources),
+        K::And | K::Or | K::Xor | K::Not | K::Cnot | K::Shl | K::Shr => bits::execute(op, sources),
+        K::ShfL { .. } | K::ShfR { .. } | K::Popc | K::Clz | K::Brev => bits::execute(op, sources),
+        K::Bfe | K::Bfi | K::Prmt | K::Lop3 { .. } => bits::execute(op, sources),
+        K::Ex2Approx | K::Lg2Approx | K::RcpApprox | K::RcpRn | K::SqrtApprox | K::SqrtRn => {
+            function::execute(op, sources, active)
         }
-    })
-}
-
-/// Whether `comparison` holds for two values in this order, or in none: one is NaN.
-fn holds(comparison: Comparison, ordering: Option<std::cmp::Ordering>) -> bool {
-    let Some(ordering) = ordering else {
-        return matches!(
-            comparison,
-            Comparison::Equ
-                | Comparison::Neu
-                | Comparison::Ltu
-                | Comparison::Leu
-                | Comparison::Gtu
-                | Comparison::Geu
-                | Comparison::Nan
-        );
-    };
-    match comparison {
-        Comparison::Eq | Comparison::Equ => ordering.is_eq(),
-        Comparison::Ne | Comparison::Neu => ordering.is_ne(),
-        Comparison::Lt | Comparison::Ltu => ordering.is_lt(),
-        Comparison::Le | Comparison::Leu => ordering.is_le(),
-        Comparison::Gt | Comparison::Gtu => ordering.is_gt(),
-        Comparison::Ge | Comparison::Geu => ordering.is_ge(),
-        Comparison::Num => true,
-        Comparison::Nan => false,
+        K::RsqrtApprox | K::SinApprox | K::CosApprox | K::TanhApprox => {
+            function::execute(op, sources, active)
+        }
+        _ => arithmetic::execute(op, sources),
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The end of an operation that the parser does not let through.
+#[cold]
+fn unknown(op: &AluOp) -> ! {
+    panic!("the ISA has no {:?} of {:?}", op.kind, op.ty)
+}

@@ -8,7 +8,7 @@ mod memory;
 
 use crate::alu;
 use crate::block::{Block, Site};
-use crate::module::{Op, Operand, RegisterId};
+use crate::module::{Op, Operand};
 use crate::violation::ViolationKind;
 use crate::warp::{ALL, State, Warp, lanes_of};
 
@@ -92,13 +92,9 @@ impl Block<'_> {
                 for (value, source) in values.iter_mut().zip(sources) {
                     *value = self.value(warp, *source, active, at);
                 }
-                let result = alu::execute(op, &values[..sources.len()]);
+                let result = alu::execute(op, &values[..sources.len()], active);
                 warp.set(self.setup.kernel, *destination, active, &result);
             }
-            Op::Unpack {
-                destinations,
-                source,
-            } => self.unpack(warp, destinations, *source, running),
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
                 self.access(warp, op, running);
             }
@@ -117,25 +113,6 @@ impl Block<'_> {
             Op::Mma { .. } => self.mma(warp, op, running),
             // `step` does these.
             Op::Branch { .. } | Op::Return => {}
-        }
-    }
-
-    fn unpack(
-        &mut self,
-        warp: &mut Warp,
-        destinations: &[RegisterId],
-        source: Operand,
-        running: Running,
-    ) {
-        let value = self.value(warp, source, running.active, running.at);
-        for (part, destination) in destinations.iter().enumerate() {
-            // Two or four registers of a 32- or 64-bit one: their class cuts what is above.
-            let width = match self.setup.kernel.registers[destination.0 as usize].class {
-                crate::module::RegisterClass::B16 => 16,
-                _ => 32,
-            };
-            let lanes = value.map(|bits| bits >> (part * width));
-            warp.set(self.setup.kernel, *destination, running.active, &lanes);
         }
     }
 

@@ -43,7 +43,9 @@ mod tests {
 
     #[test]
     fn both_sides_of_an_if_meet_behind_it() {
-        let text = ".version 9.0 .target sm_80 .address_size 64
+        let text = ".version 9.0
+            .target sm_80
+            .address_size 64
             .visible .entry k() {
             .reg .pred %p; .reg .b32 %r;
             @%p bra $else;
@@ -57,7 +59,9 @@ mod tests {
 
     #[test]
     fn a_loop_is_left_behind_its_branch() {
-        let text = ".version 9.0 .target sm_80 .address_size 64
+        let text = ".version 9.0
+            .target sm_80
+            .address_size 64
             .visible .entry k() {
             .reg .pred %p;
             $top: @%p bra $top;

@@ -10,7 +10,9 @@
 //! use ptx_machine::{GlobalMemory, Launch, Module};
 //!
 //! let module = Module::parse(
-//!     ".version 9.0 .target sm_80 .address_size 64
+//!     ".version 9.0
+//!      .target sm_80
+//!      .address_size 64
 //!      .visible .entry double(.param .u64 data) {
 //!          .reg .b32 %r<3>; .reg .b64 %rd<4>;
 //!          ld.param.b64 %rd1, [data];
@@ -36,32 +38,28 @@
 //!
 //! # What it does not have
 //!
-//! Functions, global and local variables, textures, generic addresses of shared memory, clusters, and
-//! the instructions of SM90 but `stmatrix`. A module that needs one is refused with the line and the
-//! instruction's name; so is one with atomics in shared memory. Races are looked for in shared memory,
-//! not in global memory.
+//! Functions, global and local variables, textures, clusters, and the instructions of SM90 but
+//! `stmatrix`. A module that needs one is refused with the line and the instruction's name. Races are
+//! looked for in shared memory, where atomics count as plain accesses, and not in global memory.
 
-mod alu;
+pub mod alu;
 mod block;
 mod execute;
 mod flow;
-mod fragment;
+pub mod fragment;
 mod launch;
 mod measure;
 mod memory;
-mod mma;
+pub mod mma;
 pub mod module;
-mod parse;
+pub mod parse;
 mod shared;
 mod violation;
 mod warp;
 
-pub use alu::{AluKind, AluOp, LANES, Lanes, Logic, Rounding, execute as evaluate};
-pub use fragment::{matrix_8x8, mma_a, mma_b, mma_c};
 pub use launch::{Launch, LaunchError};
 pub use measure::{BufferMeasures, InstructionMeasures, Measures};
 pub use memory::{GlobalMemory, MemoryError, Pointer};
-pub use mma::multiply;
 pub use module::Module;
-pub use parse::{ParseError, Problem};
+pub use parse::ParseError;
 pub use violation::{Violation, ViolationKind};

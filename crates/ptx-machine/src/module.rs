@@ -69,6 +69,18 @@ pub enum RegisterClass {
     B64,
 }
 
+impl RegisterClass {
+    /// Its width; a predicate has 1.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Predicate => 1,
+            Self::B16 => 16,
+            Self::B32 => 32,
+            Self::B64 => 64,
+        }
+    }
+}
+
 /// An index into [`Kernel::registers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RegisterId(pub u32);
@@ -134,8 +146,7 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
-    /// Size, in bits; 1 for a predicate.
-    #[must_use]
+    /// Its width; a predicate has 1.
     pub const fn bits(self) -> u32 {
         match self {
             Self::Pred => 1,
@@ -147,18 +158,8 @@ impl ScalarType {
     }
 
     /// Whether it is a signed integer.
-    #[must_use]
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)
-    }
-
-    /// Whether it holds floating-point numbers.
-    #[must_use]
-    pub const fn is_float(self) -> bool {
-        matches!(
-            self,
-            Self::F16 | Self::Bf16 | Self::F16x2 | Self::Bf16x2 | Self::F32 | Self::F64
-        )
     }
 }
 
@@ -257,7 +258,7 @@ pub enum Space {
     Shared,
     /// The kernel's parameters.
     Parameter,
-    /// A generic address: in this machine a global one.
+    /// A generic address: a window of it is the shared memory, the rest is global.
     Generic,
 }
 
@@ -273,13 +274,6 @@ pub enum Op {
         destination: RegisterId,
         /// The sources, as many as the operation takes.
         sources: Vec<Operand>,
-    },
-    /// `mov` of a wide register to narrower ones, low bits first.
-    Unpack {
-        /// Two or four registers.
-        destinations: Vec<RegisterId>,
-        /// The wide one.
-        source: Operand,
     },
     /// `bra`.
     Branch {
@@ -384,11 +378,11 @@ pub enum Op {
     Vote {
         /// What is asked of the lanes.
         mode: VoteMode,
-        /// A predicate, or the mask of `ballot`.
+        /// A predicate, or the 32 bits of a ballot.
         destination: RegisterId,
-        /// The lane's own answer.
-        source: RegisterId,
-        /// Whether the answer is negated first.
+        /// A lane's predicate.
+        source: Operand,
+        /// Whether a lane votes with the opposite of its predicate.
         negated: bool,
         /// Lanes that take part.
         mask: Operand,

@@ -1,7 +1,7 @@
 //! A warp: registers, the lanes that run, and where those that parted meet again.
 
 use crate::alu::{LANES, Lanes};
-use crate::module::{Guard, Kernel, RegisterClass, RegisterId};
+use crate::module::{Guard, Kernel, RegisterId};
 
 /// Every lane.
 pub(crate) const ALL: u32 = u32::MAX;
@@ -168,12 +168,7 @@ impl Warp {
     /// Sets a register in the lanes of `mask`.
     pub(crate) fn set(&mut self, kernel: &Kernel, register: RegisterId, mask: u32, lanes: &Lanes) {
         let at = register.0 as usize;
-        let width = match kernel.registers[at].class {
-            RegisterClass::Predicate => 1,
-            RegisterClass::B16 => u64::from(u16::MAX),
-            RegisterClass::B32 => u64::from(u32::MAX),
-            RegisterClass::B64 => u64::MAX,
-        };
+        let width = u64::MAX >> (64 - kernel.registers[at].class.bits());
         self.defined[at] |= mask;
         for (lane, (old, new)) in self.registers[at].iter_mut().zip(lanes).enumerate() {
             if mask >> lane & 1 == 1 {

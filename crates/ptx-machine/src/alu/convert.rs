@@ -1,94 +1,123 @@
-//! `cvt`: between widths, between integers and floating-point numbers.
+//! `cvt`: between integers, between floats, and across.
 
-use super::float::{Format, flush};
-use super::integer::{narrow, wide};
-use super::{AluOp, Lanes, Rounding};
-use crate::module::ScalarType;
+use half::f16;
 
-/// Bits of an f32 that a bf16 does not have.
-const BF16_CUT: u32 = 16;
+use super::{
+    AluKind, AluOp, Lanes, Rounding,
+    data::mask,
+    format::{BRAIN, HALF, SINGLE, format, value},
+    lanes::{map, map2},
+    round, unknown,
+};
+use crate::module::ScalarType as T;
 
-pub(super) fn is_supported(op: &AluOp) -> bool {
-    let packed = matches!(op.ty, ScalarType::F16x2 | ScalarType::Bf16x2);
-    let integral = matches!(
-        op.rounding,
-        Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi)
-    );
-    let narrowing = op.source.bits() > op.ty.bits();
-    let half = matches!(op.ty, ScalarType::F16 | ScalarType::Bf16);
-    let from_packed = matches!(op.source, ScalarType::F16x2 | ScalarType::Bf16x2);
-    if op.ty == ScalarType::Pred || op.source == ScalarType::Pred || from_packed {
-        return false;
-    }
-    match (op.ty.is_float(), op.source.is_float()) {
-        (true, true) if packed => {
-            let rounded = matches!(op.rounding, Some(Rounding::Rn | Rounding::Rz));
-            op.source == ScalarType::F32 && rounded && !op.saturate
-        }
-        (true, true) if op.ty == op.source => integral || op.rounding.is_none(),
-        (true, true) if narrowing => match op.rounding {
-            Some(Rounding::Rn) => true,
-            Some(Rounding::Rz) => half && op.source == ScalarType::F32,
-            _ => false,
-        },
-        (true, true) => op.rounding.is_none(),
-        (true, false) => op.rounding == Some(Rounding::Rn),
-        (false, true) => integral,
-        (false, false) => op.rounding.is_none() && !op.ftz,
-    }
-}
-
+/// The conversion, then the extension to a wider register where the result needs one.
 pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
-    std::array::from_fn(|lane| {
-        let bits = sources[0][lane];
-        match op.ty {
-            ScalarType::F16x2 | ScalarType::Bf16x2 => {
-                let format = match op.ty {
-                    ScalarType::F16x2 => Format::F16,
-                    _ => Format::Bf16,
-                };
-                let half = |bits| to_half(single(op, bits), format, op.rounding);
-                half(sources[1][lane]) | half(bits) << 16
-            }
-            _ if op.source.is_float() && op.ty.is_float() => float_to_float(op, bits),
-            _ if op.source.is_float() => float_to_integer(op, bits),
-            _ if op.ty.is_float() => integer_to_float(op.ty, wide(bits, op.source)),
-            _ => integer_to_integer(op, wide(bits, op.source)),
+    let converted = convert(op, sources);
+    match op.kind {
+        AluKind::CvtExtended { bits } if op.ty.is_signed() => map(&[converted], |a| {
+            signed(a, op.ty) as u64 & mask(bits.into())
+        }),
+        _ => converted,
+    }
+}
+
+fn convert(op: &AluOp, sources: &[Lanes]) -> Lanes {
+    let (ty, source) = (op.ty, op.source);
+    let rounding = op.rounding.unwrap_or(Rounding::Rn);
+    match (is_integer(ty), is_integer(source)) {
+        (true, true) if op.saturate => map(sources, |a| clamp(wide(a, source), ty)),
+        (true, true) if source.is_signed() => {
+            let mask = mask(ty.bits());
+            map(sources, |a| signed(a, source) as u64 & mask)
         }
-    })
+        (true, true) => {
+            let mask = mask(ty.bits()) & mask(source.bits());
+            map(sources, |a| a & mask)
+        }
+        (true, false) => map(sources, |a| to_integer(float(op, a), op, rounding)),
+        (false, true) => map(sources, |a| from_integer(wide(a, source), op, rounding)),
+        // The first source of a packed conversion is the upper half.
+        (false, false) if ty == T::F16x2 && rounding == Rounding::Rn => {
+            map2(sources, |a, b| nearest_half(a) << 16 | nearest_half(b))
+        }
+        (false, false) if ty == T::Bf16x2 && rounding == Rounding::Rn => {
+            map2(sources, |a, b| nearest_brain(a) << 16 | nearest_brain(b))
+        }
+        (false, false) if matches!(ty, T::F16x2 | T::Bf16x2) => {
+            let half = |a| store(float(op, a), op, rounding);
+            map2(sources, |a, b| half(a) << 16 | half(b))
+        }
+        (false, false) => map(sources, |a| {
+            store(integral(float(op, a), op.rounding), op, rounding)
+        }),
+    }
 }
 
-fn single(op: &AluOp, bits: u64) -> f32 {
+/// An f32 to f16, as kernels do it most.
+fn nearest_half(bits: u64) -> u64 {
     let value = f32::from_bits(bits as u32);
-    if op.ftz { flush(value) } else { value }
-}
-
-fn to_half(value: f32, format: Format, rounding: Option<Rounding>) -> u64 {
-    let rounded = format.bits(f64::from(value));
-    if rounding != Some(Rounding::Rz) || value.is_nan() {
-        return rounded;
-    }
-    if let Format::Bf16 = format {
-        return u64::from(value.to_bits() >> BF16_CUT);
-    }
-    // The nearest one, or its neighbour towards zero where that rounded away from it. An overflow
-    // to infinity goes back to the largest number in the same way.
-    let away = format.value(rounded).abs() > f64::from(value.abs());
-    let exact = value.is_infinite();
-    rounded - u64::from(away && !exact)
-}
-
-fn value(op: &AluOp, bits: u64) -> f64 {
-    match op.source {
-        ScalarType::F16 => Format::F16.value(bits),
-        ScalarType::Bf16 => Format::Bf16.value(bits),
-        ScalarType::F32 => f64::from(single(op, bits)),
-        _ => f64::from_bits(bits),
+    if value.is_nan() {
+        HALF.nan()
+    } else {
+        f16::from_f32(value).to_bits().into()
     }
 }
 
-/// To a whole number, as the rounding says.
-fn whole(value: f64, rounding: Option<Rounding>) -> f64 {
+/// An f32 to bf16, as kernels do it most: the carry of a half, or of just less where the kept bits
+/// are even.
+#[inline]
+fn nearest_brain(bits: u64) -> u64 {
+    let bits = bits & 0xFFFF_FFFF;
+    if SINGLE.is_nan(bits) {
+        BRAIN.nan()
+    } else {
+        (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    }
+}
+
+fn is_integer(ty: T) -> bool {
+    !matches!(
+        ty,
+        T::F16 | T::Bf16 | T::F16x2 | T::Bf16x2 | T::F32 | T::F64
+    )
+}
+
+/// The low bits of `a` as a signed integer of the width of `ty`.
+fn signed(a: u64, ty: T) -> i64 {
+    let unused = 64 - ty.bits();
+    (a << unused) as i64 >> unused
+}
+
+fn wide(a: u64, ty: T) -> i128 {
+    if ty.is_signed() {
+        signed(a, ty).into()
+    } else {
+        (a & mask(ty.bits())).into()
+    }
+}
+
+/// The nearest integer of type `ty`.
+fn clamp(exact: i128, ty: T) -> u64 {
+    let (low, high) = match ty.is_signed() {
+        true => (
+            -1 - i128::from(mask(ty.bits()) >> 1),
+            i128::from(mask(ty.bits()) >> 1),
+        ),
+        false => (0, i128::from(mask(ty.bits()))),
+    };
+    exact.clamp(low, high) as u64 & mask(ty.bits())
+}
+
+/// The source of a conversion from a float.
+fn float(op: &AluOp, bits: u64) -> f64 {
+    let bits = bits & mask(op.source.bits());
+    let flushed = op.ftz && op.source == T::F32;
+    value(op.source, if flushed { SINGLE.flush(bits) } else { bits })
+}
+
+/// `value` rounded to an integer where `rounding` asks for it.
+fn integral(value: f64, rounding: Option<Rounding>) -> f64 {
     match rounding {
         Some(Rounding::Rni) => value.round_ties_even(),
         Some(Rounding::Rzi) => value.trunc(),
@@ -98,80 +127,69 @@ fn whole(value: f64, rounding: Option<Rounding>) -> f64 {
     }
 }
 
-fn float_to_float(op: &AluOp, bits: u64) -> u64 {
-    let value = whole(value(op, bits), op.rounding);
-    let value = match op.saturate {
-        true if value.is_nan() => 0.0,
-        true => value.clamp(0.0, 1.0),
+/// Clamped to the type's range, as the ISA says for every conversion to an integer.
+fn to_integer(value: f64, op: &AluOp, rounding: Rounding) -> u64 {
+    let bits = op.ty.bits();
+    if value.is_nan() {
+        // Zero, but for the wide conversions, which give the highest bit alone.
+        let wide = op.source == T::F64 || bits == 64;
+        return if wide { 1 << (bits - 1) } else { 0 };
+    }
+    // An f64 holds no integer that i128 would not: beyond, the cast clamps as well.
+    clamp(integral(value, Some(rounding)) as i128, op.ty)
+}
+
+fn from_integer(exact: i128, op: &AluOp, rounding: Rounding) -> u64 {
+    let (negative, magnitude) = (exact < 0, exact.unsigned_abs() as u64);
+    if op.ty == T::F64 {
+        let value = if negative {
+            -(magnitude as f64)
+        } else {
+            magnitude as f64
+        };
+        let value = match rounding {
+            Rounding::Rz if negative => towards(value, exact, false),
+            Rounding::Rz | Rounding::Rm => towards(value, exact, true),
+            Rounding::Rp => towards(value, exact, false),
+            _ => value,
+        };
+        return saturated(value, op.saturate).to_bits();
+    }
+    store(round::integer(negative, magnitude), op, rounding)
+}
+
+/// `value`, which is next to `exact`, moved to the side that is not above (`down`) or not below it.
+fn towards(value: f64, exact: i128, down: bool) -> f64 {
+    let found = value as i128;
+    match down {
+        true if found > exact => value.next_down(),
+        false if found < exact => value.next_up(),
+        _ => value,
+    }
+}
+
+fn saturated(value: f64, saturate: bool) -> f64 {
+    match saturate {
+        true if value > 0.0 => value.min(1.0),
+        true => 0.0,
         false => value,
+    }
+}
+
+/// `value`, exact or rounded to odd, as the bits of the result's float type.
+fn store(value: f64, op: &AluOp, rounding: Rounding) -> u64 {
+    let value = saturated(value, op.saturate);
+    let Some(format) = format(op.ty) else {
+        return if op.ty == T::F64 {
+            value.to_bits()
+        } else {
+            unknown(op)
+        };
     };
-    match op.ty {
-        ScalarType::F16 => half_from(op, value, Format::F16),
-        ScalarType::Bf16 => half_from(op, value, Format::Bf16),
-        ScalarType::F32 => {
-            let value = value as f32;
-            let value = if op.ftz { flush(value) } else { value };
-            u64::from(if value.is_nan() {
-                0x7fff_ffff
-            } else {
-                value.to_bits()
-            })
-        }
-        _ => value.to_bits(),
-    }
-}
-
-fn half_from(op: &AluOp, value: f64, format: Format) -> u64 {
-    match op.rounding {
-        // Only of f32, so nothing is lost.
-        Some(Rounding::Rz) => to_half(value as f32, format, op.rounding),
-        _ => format.bits(value),
-    }
-}
-
-/// Out of range gives the end of the range, NaN gives 0.
-fn float_to_integer(op: &AluOp, bits: u64) -> u64 {
-    let value = whole(value(op, bits), op.rounding);
-    // A cast saturates, and 128 bits hold every 64-bit end.
-    let (low, high) = range(op.ty);
-    narrow((value as i128).clamp(low, high), op.ty)
-}
-
-fn range(ty: ScalarType) -> (i128, i128) {
-    let bits = ty.bits();
-    if ty.is_signed() {
-        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    let bits = format.round(value, rounding);
+    if op.ftz && op.ty == T::F32 {
+        format.flush(bits)
     } else {
-        (0, (1 << bits) - 1)
+        bits
     }
-}
-
-fn integer_to_float(ty: ScalarType, value: i128) -> u64 {
-    match ty {
-        ScalarType::F32 => u64::from((value as f32).to_bits()),
-        ScalarType::F64 => (value as f64).to_bits(),
-        // By way of f64, to odd: integers of more than 53 bits would be rounded twice.
-        ScalarType::F16 => Format::F16.bits(to_odd(value)),
-        _ => Format::Bf16.bits(to_odd(value)),
-    }
-}
-
-fn to_odd(value: i128) -> f64 {
-    let nearest = value as f64;
-    let back = nearest as i128;
-    if back == value || nearest.to_bits() & 1 == 1 {
-        return nearest;
-    }
-    let outwards = (value.abs() > back.abs()) as u64;
-    f64::from_bits(nearest.to_bits() + outwards - (1 - outwards))
-}
-
-fn integer_to_integer(op: &AluOp, value: i128) -> u64 {
-    let (low, high) = range(op.ty);
-    let value = if op.saturate {
-        value.clamp(low, high)
-    } else {
-        value
-    };
-    narrow(value, op.ty)
 }

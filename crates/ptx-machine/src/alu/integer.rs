@@ -1,120 +1,141 @@
-//! Integers: computed in 128 bits and cut to the type.
+//! Integer arithmetic, modulo the width of the type.
 
-use super::bits::{extract, funnel_left, funnel_right, insert, lookup, mask, permute};
-use super::{AluKind, AluOp, Lanes};
-use crate::module::ScalarType;
+use super::{
+    AluKind as K, AluOp, Lanes,
+    lanes::{map, map2, map3},
+    unknown,
+};
+use crate::module::ScalarType as T;
 
-/// `bits` as a number of type `ty`.
-pub(super) fn wide(bits: u64, ty: ScalarType) -> i128 {
-    let width = ty.bits();
-    let value = bits & mask(width);
-    if ty.is_signed() {
-        i128::from((value << (64 - width)) as i64 >> (64 - width))
-    } else {
-        i128::from(value)
-    }
+/// An integer of one width and sign, as the lanes hold it.
+trait Integer: Copy + Ord {
+    fn load(bits: u64) -> Self;
+    fn store(self) -> u64;
+    /// Without loss: 128 bits hold every product of two.
+    fn wide(self) -> i128;
+    fn wrapping_add(self, other: Self) -> Self;
+    fn wrapping_sub(self, other: Self) -> Self;
+    fn wrapping_mul(self, other: Self) -> Self;
+    fn high(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn rem(self, other: Self) -> Self;
+    fn negate(self) -> Self;
+    fn magnitude(self) -> Self;
 }
 
-/// The low bits of `value`, as many as a `ty` has.
-pub(super) fn narrow(value: i128, ty: ScalarType) -> u64 {
-    value as u64 & mask(ty.bits())
+macro_rules! integer {
+    ($($ty:ident $unsigned:ident $double:ident),*) => {$(
+        impl Integer for $ty {
+            #[inline]
+            fn load(bits: u64) -> Self {
+                bits as $ty
+            }
+            #[inline]
+            fn store(self) -> u64 {
+                self as $unsigned as u64
+            }
+            #[inline]
+            fn wide(self) -> i128 {
+                self as i128
+            }
+            #[inline]
+            fn wrapping_add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline]
+            fn wrapping_sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline]
+            fn wrapping_mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline]
+            fn high(self, other: Self) -> Self {
+                ((self as $double * other as $double) >> $ty::BITS) as $ty
+            }
+            #[inline]
+            fn div(self, other: Self) -> Self {
+                if other == 0 { $unsigned::MAX as $ty } else { self.wrapping_div(other) }
+            }
+            #[inline]
+            fn rem(self, other: Self) -> Self {
+                if other == 0 { self } else { self.wrapping_rem(other) }
+            }
+            #[inline]
+            fn negate(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline]
+            #[allow(unused_comparisons, reason = "the unsigned types have no absolute value")]
+            fn magnitude(self) -> Self {
+                if self < 0 { self.wrapping_neg() } else { self }
+            }
+        }
+    )*};
 }
 
-pub(super) fn is_supported(op: &AluOp) -> bool {
-    let float_only = matches!(
-        op.kind,
-        AluKind::Fma
-            | AluKind::Ex2
-            | AluKind::Lg2
-            | AluKind::Rcp
-            | AluKind::Sqrt
-            | AluKind::Rsqrt
-            | AluKind::Sin
-            | AluKind::Cos
-            | AluKind::Tanh
-    );
-    let wide = matches!(op.kind, AluKind::MulWide | AluKind::MadWide);
-    let logic = matches!(
-        op.kind,
-        AluKind::And | AluKind::Or | AluKind::Xor | AluKind::Not
-    );
-    let fits = match op.ty {
-        ScalarType::Pred => logic,
-        _ => !wide || op.ty.bits() <= 32,
-    };
-    fits && !float_only && !op.saturate && !op.ftz && op.rounding.is_none()
-}
+integer!(
+    u16 u16 u32, i16 u16 i32, u32 u32 u64, i32 u32 i64, u64 u64 u128, i64 u64 i128
+);
 
+/// The operations of this file, in the type of `op`.
 pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
-    let source = |at: usize, lane: usize| sources.get(at).map_or(0, |lanes| lanes[lane]);
-    std::array::from_fn(|lane| {
-        let raw = [0, 1, 2, 3].map(|at| source(at, lane));
-        one(op, raw)
-    })
-}
-
-fn one(op: &AluOp, raw: [u64; 4]) -> u64 {
-    let ty = op.ty;
-    let width = ty.bits();
-    let [a, b, c, _] = raw.map(|bits| wide(bits, ty));
-    // The addend of mad.wide is twice as wide.
-    let addend = wide(
-        raw[2],
-        if ty.is_signed() {
-            ScalarType::S64
-        } else {
-            ScalarType::U64
-        },
-    );
-    let result = match op.kind {
-        AluKind::Add => a + b,
-        AluKind::Sub => a - b,
-        AluKind::MulLo => a.wrapping_mul(b),
-        AluKind::MulHi => high(a, b, width),
-        AluKind::MadLo => a.wrapping_mul(b).wrapping_add(c),
-        AluKind::MadHi => high(a, b, width) + c,
-        AluKind::MulWide => return (a * b) as u64 & mask(2 * width),
-        AluKind::MadWide => return (a * b + addend) as u64 & mask(2 * width),
-        // The hardware's result; the ISA leaves it open.
-        AluKind::Div if b == 0 => -1,
-        AluKind::Div => a / b,
-        AluKind::Rem if b == 0 => a,
-        AluKind::Rem => a % b,
-        AluKind::Abs => a.abs(),
-        AluKind::Neg => -a,
-        AluKind::Min | AluKind::MinNan => a.min(b),
-        AluKind::Max | AluKind::MaxNan => a.max(b),
-        AluKind::And => a & b,
-        AluKind::Or => a | b,
-        AluKind::Xor => a ^ b,
-        // Of a predicate too.
-        AluKind::Not => !a,
-        // Shifts take 32 bits and stop at the type's width.
-        AluKind::Shl => a << shift(raw[1], width),
-        AluKind::Shr => a >> shift(raw[1], width),
-        AluKind::Popc => i128::from((raw[0] & mask(width)).count_ones()),
-        AluKind::Clz => i128::from((raw[0] & mask(width)).leading_zeros() + width - 64),
-        AluKind::Brev => i128::from(raw[0].reverse_bits() >> (64 - width)),
-        AluKind::Bfe => return extract(raw[0], raw[1], raw[2], width, ty.is_signed()),
-        AluKind::Bfi => return insert(raw[0], raw[1], raw[2], raw[3], width),
-        AluKind::Prmt => return permute(raw[0], raw[1], raw[2]),
-        AluKind::Lop3 => return lookup(raw[0], raw[1], raw[2], raw[3]) & mask(width),
-        AluKind::ShfL { wrap } => return funnel_left(raw[0], raw[1], raw[2], wrap),
-        AluKind::ShfR { wrap } => return funnel_right(raw[0], raw[1], raw[2], wrap),
-        _ => unreachable!("`is_supported` refuses {op:?}"),
-    };
-    narrow(result, ty)
-}
-
-/// The upper half of a product. Unsigned 64-bit operands need all of 128 bits.
-fn high(a: i128, b: i128, width: u32) -> i128 {
-    if a >= 0 && b >= 0 {
-        ((a as u128 * b as u128) >> width) as i128
-    } else {
-        (a * b) >> width
+    match op.ty {
+        T::U16 | T::B16 => typed::<u16>(op, sources),
+        T::S16 => typed::<i16>(op, sources),
+        T::U32 | T::B32 => typed::<u32>(op, sources),
+        T::S32 => typed::<i32>(op, sources),
+        T::U64 | T::B64 => typed::<u64>(op, sources),
+        T::S64 => typed::<i64>(op, sources),
+        _ => unknown(op),
     }
 }
 
-fn shift(amount: u64, width: u32) -> u32 {
-    (amount as u32).min(width)
+fn typed<I: Integer>(op: &AluOp, sources: &[Lanes]) -> Lanes {
+    match op.kind {
+        K::Add if op.saturate => map2(sources, |a, b| {
+            clamped(I::load(a).wide() + I::load(b).wide())
+        }),
+        K::Sub if op.saturate => map2(sources, |a, b| {
+            clamped(I::load(a).wide() - I::load(b).wide())
+        }),
+        K::Add => map2(sources, |a, b| I::load(a).wrapping_add(I::load(b)).store()),
+        K::Sub => map2(sources, |a, b| I::load(a).wrapping_sub(I::load(b)).store()),
+        K::MulLo => map2(sources, |a, b| I::load(a).wrapping_mul(I::load(b)).store()),
+        K::MulHi => map2(sources, |a, b| I::load(a).high(I::load(b)).store()),
+        K::MadLo => map3(sources, |a, b, c| {
+            I::load(a)
+                .wrapping_mul(I::load(b))
+                .wrapping_add(I::load(c))
+                .store()
+        }),
+        K::MadHi => map3(sources, |a, b, c| {
+            I::load(a).high(I::load(b)).wrapping_add(I::load(c)).store()
+        }),
+        K::MulWide | K::MadWide => wide::<I>(op, sources),
+        K::Div => map2(sources, |a, b| I::load(a).div(I::load(b)).store()),
+        K::Rem => map2(sources, |a, b| I::load(a).rem(I::load(b)).store()),
+        K::Min => map2(sources, |a, b| I::load(a).min(I::load(b)).store()),
+        K::Max => map2(sources, |a, b| I::load(a).max(I::load(b)).store()),
+        K::Abs => map(sources, |a| I::load(a).magnitude().store()),
+        K::Neg => map(sources, |a| I::load(a).negate().store()),
+        _ => unknown(op),
+    }
+}
+
+/// Twice the width: the ISA has it up to 32 bits, so that 64 bits hold every result modulo.
+fn wide<I: Integer>(op: &AluOp, sources: &[Lanes]) -> Lanes {
+    let mask = super::data::mask(2 * op.ty.bits());
+    let product = |a, b| (I::load(a).wide() as i64).wrapping_mul(I::load(b).wide() as i64) as u64;
+    match op.kind {
+        K::MulWide => map2(sources, |a, b| product(a, b) & mask),
+        _ => map3(sources, |a, b, c| product(a, b).wrapping_add(c) & mask),
+    }
+}
+
+/// The sum of two s32, clamped: the only integer type with `.sat`.
+fn clamped(exact: i128) -> u64 {
+    let bound = exact.clamp(i32::MIN.into(), i32::MAX.into());
+    (bound as i32 as u32).into()
 }

@@ -48,8 +48,7 @@ impl Block<'_> {
         };
         self.require(warp, Some(*mask), running);
         let Running { at, active } = running;
-        let operand = crate::module::Operand::Register(*source);
-        let answers = bits(&self.value(warp, operand, active, at));
+        let answers = bits(&self.value(warp, *source, active, at));
         let answers = if *negated { !answers } else { answers } & active;
         let result = match mode {
             VoteMode::Any => u64::from(answers != 0),

@@ -4,7 +4,7 @@ use super::Running;
 use super::memory::MOST_BYTES;
 use crate::alu::{LANES, Lanes};
 use crate::block::Block;
-use crate::fragment::matrix_8x8;
+use crate::fragment::{Place, matrix_half};
 use crate::mma;
 use crate::module::{Op, Operand, Space};
 use crate::warp::Warp;
@@ -45,7 +45,7 @@ impl Block<'_> {
                     }
                     let value: Lanes = std::array::from_fn(|lane| {
                         let half = |half| {
-                            let (row, column) = matrix_8x8(lane, half, *transposed);
+                            let Place { row, column } = matrix_half(lane, half, *transposed);
                             let bytes = [rows[row][2 * column], rows[row][2 * column + 1]];
                             u64::from(u16::from_le_bytes(bytes))
                         };
@@ -65,7 +65,7 @@ impl Block<'_> {
                     let mut rows = [[0; ROW_BYTES]; ROWS];
                     for (lane, bits) in value.iter().enumerate() {
                         for half in 0..2 {
-                            let (row, column) = matrix_8x8(lane, half, *transposed);
+                            let Place { row, column } = matrix_half(lane, half, *transposed);
                             let bytes = ((bits >> (16 * half)) as u16).to_le_bytes();
                             rows[row][2 * column..2 * column + 2].copy_from_slice(&bytes);
                         }

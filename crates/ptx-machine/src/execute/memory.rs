@@ -1,7 +1,7 @@
 //! Loads and stores, and what every access of memory goes through.
 
 use super::Running;
-use crate::alu::{LANES, Lanes};
+use crate::alu::{LANES, Lanes, SHARED_WINDOW};
 use crate::block::{Block, Site};
 use crate::measure::{sectors, wavefronts};
 use crate::module::{Address, AddressBase, Op, Operand, ScalarType, Space};
@@ -97,10 +97,16 @@ impl Block<'_> {
         running: Running,
         bytes: usize,
     ) {
-        let lanes: Vec<u64> = lanes_of(running.active)
-            .map(|lane| addresses[lane])
+        let resolved: Vec<(Space, u64)> = lanes_of(running.active)
+            .map(|lane| Self::resolve(space, addresses[lane]))
             .collect();
-        self.measure_access(space, &lanes, running.at, bytes);
+        for space in [Space::Global, Space::Shared] {
+            let here = resolved.iter().filter(|(lies_in, _)| *lies_in == space);
+            let lanes: Vec<u64> = here.map(|(_, address)| *address).collect();
+            if !lanes.is_empty() {
+                self.measure_access(space, &lanes, running.at, bytes);
+            }
+        }
     }
 
     /// Counts an access of `bytes` bytes at each of `addresses`.
@@ -138,6 +144,7 @@ impl Block<'_> {
         lane: usize,
         at: usize,
     ) -> Option<[u8; MOST_BYTES]> {
+        let (space, address) = Self::resolve(space, address);
         let site = Site {
             at,
             warp: warp.index,
@@ -193,6 +200,7 @@ impl Block<'_> {
         lane: usize,
         at: usize,
     ) {
+        let (space, address) = Self::resolve(space, address);
         let site = Site {
             at,
             warp: warp.index,
@@ -224,6 +232,15 @@ impl Block<'_> {
         }
         if let Some(kind) = found {
             self.report(site, Some(lane), Some(address), kind);
+        }
+    }
+
+    /// A generic address in the space that it lies in.
+    fn resolve(space: Space, address: u64) -> (Space, u64) {
+        match (space, address.checked_sub(SHARED_WINDOW)) {
+            (Space::Generic, Some(offset)) => (Space::Shared, offset),
+            (Space::Generic, None) => (Space::Global, address),
+            _ => (space, address),
         }
     }
 

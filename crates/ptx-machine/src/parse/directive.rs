@@ -1,172 +1,162 @@
-//! Directives: the module, its kernels, parameters, registers and shared symbols.
+//! Module-level directives: target, shared variables and the headers of kernels.
 
-use super::cursor::Cursor;
-use super::instruction;
-use super::lexer::{Kind, Token};
-use super::mnemonic::scalar_type;
-use super::operand::Scope;
-use super::{ParseError, Problem};
-use crate::module::{
-    Instruction, Kernel, Module, Op, Parameter, RegisterClass, ScalarType, SharedSymbol,
+use super::{
+    ParseError,
+    body::{Body, body},
+    cursor::Cursor,
+    suffix::scalar_type,
+    token::{Kind, Token},
 };
-use std::collections::HashMap;
+use crate::module::{Kernel, Module, Parameter, ScalarType, SharedSymbol};
 
-pub(super) fn module(tokens: &[Token]) -> Result<Module, ParseError> {
+/// A whole module.
+pub(super) fn module(tokens: &[Token<'_>]) -> Result<Module, ParseError> {
     let mut cursor = Cursor::new(tokens);
-    let mut module = Module {
-        sm: 0,
-        kernels: Vec::new(),
-    };
+    let mut sm = None;
     let mut shared = Vec::new();
-    while !cursor.is_done() {
+    let mut kernels = Vec::new();
+    while cursor.peek().is_some() {
         let line = cursor.line();
-        match cursor.word()? {
-            ".version" | ".address_size" => {
-                cursor.next();
-            }
-            ".target" => module.sm = target(&mut cursor)?,
-            ".visible" | ".extern" | ".weak" => {}
-            ".entry" => module.kernels.push(kernel(&mut cursor, &shared)?),
-            ".shared" => shared.push(shared_symbol(&mut cursor)?),
-            ".file" => cursor.skip_line(),
+        let word = cursor.word("a directive")?;
+        match word {
+            ".version" | ".address_size" | ".file" => cursor.skip_line(line),
+            ".target" => sm = Some(target(&mut cursor, line)?),
             ".section" => cursor.skip_past('}'),
-            name if name.starts_with('.') => {
-                let name = name.to_owned();
-                return Err(ParseError::new(line, Problem::Directive { name }));
+            ".pragma" => cursor.skip_past(';'),
+            ".visible" | ".weak" | ".extern" => {}
+            ".shared" => shared_variable(&mut cursor, &mut shared)?,
+            ".entry" => {
+                kernels.push(kernel(&mut cursor, shared.clone())?);
             }
-            name => {
-                let (expected, found) = ("a directive".to_owned(), format!("`{name}`"));
-                return Err(ParseError::new(line, Problem::Syntax { expected, found }));
+            _ => {
+                return Err(ParseError::Directive {
+                    line,
+                    directive: word.to_owned(),
+                });
             }
         }
     }
-    Ok(module)
+    Ok(Module {
+        sm: sm.ok_or(ParseError::NoTarget)?,
+        kernels,
+    })
 }
 
-fn target(cursor: &mut Cursor<'_>) -> Result<u32, ParseError> {
-    let error = cursor.unexpected("sm_ and a number");
-    let digits: String = cursor
-        .word()?
+/// `sm_80`, `sm_90a`, with options after commas.
+fn target(cursor: &mut Cursor<'_, '_>, line: u32) -> Result<u32, ParseError> {
+    let expected = "a target of the form sm_NN";
+    let unexpected = cursor.unexpected(expected);
+    let name = cursor.word(expected)?;
+    let digits = name
         .strip_prefix("sm_")
-        .unwrap_or_default()
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    while cursor.accept(',') {
-        cursor.word()?;
-    }
-    digits.parse().map_err(|_| error)
+        .map(|rest| rest.trim_end_matches(['a', 'f']));
+    let sm = digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or(unexpected)?;
+    cursor.skip_line(line);
+    Ok(sm)
 }
 
-/// `.align 16 .b8 name[bytes]` and a `;`.
-fn shared_symbol(cursor: &mut Cursor<'_>) -> Result<SharedSymbol, ParseError> {
-    let align = if cursor.accept_word(".align") {
-        cursor.size()?
+/// `.align 16 .b8 name[4][64];` after `.shared`; empty brackets are the dynamic memory.
+pub(super) fn shared_variable(
+    cursor: &mut Cursor<'_, '_>,
+    shared: &mut Vec<SharedSymbol>,
+) -> Result<(), ParseError> {
+    let line = cursor.line();
+    let variable = variable(cursor)?;
+    cursor.expect(';', "a semicolon after a shared variable")?;
+    let Variable {
+        name, align, bytes, ..
+    } = variable;
+    if shared.iter().any(|symbol| symbol.name == name) {
+        return Err(ParseError::Duplicate { line, name });
+    }
+    shared.push(SharedSymbol { name, align, bytes });
+    Ok(())
+}
+
+fn kernel(cursor: &mut Cursor<'_, '_>, shared: Vec<SharedSymbol>) -> Result<Kernel, ParseError> {
+    let name = cursor.word("the kernel's name")?.to_owned();
+    let parameters = if cursor.accept('(') {
+        parameters(cursor)?
     } else {
-        1
+        Vec::new()
     };
-    let element = bytes(data_type(cursor)?);
-    let name = cursor.word()?.to_owned();
-    let bytes = match array(cursor)? {
-        None => Some(element),
-        Some(count) => count.map(|count| count * element),
-    };
-    cursor.expect(';')?;
-    let align = align.max(element);
-    Ok(SharedSymbol { name, align, bytes })
-}
-
-/// `[12]` as 12, `[]` as no number; nothing where there are no brackets.
-fn array(cursor: &mut Cursor<'_>) -> Result<Option<Option<u32>>, ParseError> {
-    if !cursor.accept('[') {
-        return Ok(None);
-    }
-    if cursor.accept(']') {
-        return Ok(Some(None));
-    }
-    let count = cursor.size()?;
-    cursor.expect(']')?;
-    Ok(Some(Some(count)))
-}
-
-fn data_type(cursor: &mut Cursor<'_>) -> Result<ScalarType, ParseError> {
-    let error = cursor.unexpected("a type");
-    scalar_type(cursor.word()?.trim_start_matches('.')).ok_or(error)
-}
-
-fn bytes(ty: ScalarType) -> u32 {
-    ty.bits().div_ceil(8)
-}
-
-/// What is behind `.entry`.
-fn kernel(cursor: &mut Cursor<'_>, shared: &[SharedSymbol]) -> Result<Kernel, ParseError> {
-    let name = cursor.word()?.to_owned();
-    let mut scope = Scope::default();
-    scope.shared = shared.to_vec();
-    if cursor.accept('(') && !cursor.accept(')') {
-        scope.parameters = parameters(cursor)?;
-    }
     let mut required_threads = None;
     while !cursor.accept('{') {
         let line = cursor.line();
-        match cursor.word()? {
-            ".reqntid" => required_threads = Some(triple(cursor)?),
-            ".maxntid" | ".minnctapersm" | ".maxnreg" => drop(triple(cursor)?),
+        match cursor.word("a directive or the kernel's body")? {
+            ".reqntid" => required_threads = Some(extent(cursor)?),
+            ".maxntid" => {
+                extent(cursor)?;
+            }
+            ".minnctapersm" | ".maxnreg" => {
+                cursor.integer("a number")?;
+            }
+            ".pragma" => cursor.skip_past(';'),
             other => {
-                let name = other.to_owned();
-                return Err(ParseError::new(line, Problem::Directive { name }));
+                return Err(ParseError::Directive {
+                    line,
+                    directive: other.to_owned(),
+                });
             }
         }
     }
-    let code = body(cursor, &mut scope)?;
+    let Body {
+        parameters,
+        registers,
+        shared,
+        code,
+    } = body(cursor, parameters, shared)?;
     Ok(Kernel {
         name,
-        parameters: scope.parameters,
+        parameters,
         required_threads,
-        registers: scope.registers,
-        shared: scope.shared,
+        registers,
+        shared,
         code,
     })
 }
 
-/// Up to three numbers; the missing ones are 1.
-fn triple(cursor: &mut Cursor<'_>) -> Result<[u32; 3], ParseError> {
-    let mut sizes = [cursor.size()?, 1, 1];
-    for size in &mut sizes[1..] {
-        if cursor.accept(',') {
-            *size = cursor.size()?;
+/// One to three numbers; the missing ones are 1.
+fn extent(cursor: &mut Cursor<'_, '_>) -> Result<[u32; 3], ParseError> {
+    let mut extent = [1; 3];
+    for (axis, size) in extent.iter_mut().enumerate() {
+        if axis > 0 && !cursor.accept(',') {
+            break;
         }
+        *size = cursor.integer("a number of threads")?;
     }
-    Ok(sizes)
+    Ok(extent)
 }
 
-/// `.param .u64 .ptr .global .align 1 name, ...` and a `)`.
-fn parameters(cursor: &mut Cursor<'_>) -> Result<Vec<Parameter>, ParseError> {
-    let mut parameters = Vec::new();
-    let mut end = 0_u32;
+fn parameters(cursor: &mut Cursor<'_, '_>) -> Result<Vec<Parameter>, ParseError> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut end = 0u32;
+    if cursor.accept(')') {
+        return Ok(parameters);
+    }
     loop {
-        let (mut align, mut element, mut name) = (1, 1, None);
-        // `.align` behind `.ptr` is that of what the pointer points at.
-        let mut pointer = false;
-        while name.is_none() {
-            match cursor.word()? {
-                ".param" => {}
-                ".ptr" => pointer = true,
-                ".global" | ".shared" | ".const" | ".local" if pointer => {}
-                ".align" if pointer => drop(cursor.size()?),
-                ".align" => align = cursor.size()?,
-                word => match scalar_type(word.trim_start_matches('.')) {
-                    Some(ty) => element = bytes(ty),
-                    None => name = Some(word.to_owned()),
-                },
-            }
+        let line = cursor.line();
+        if cursor.word("a parameter")? != ".param" {
+            return Err(ParseError::Syntax {
+                line,
+                expected: "a parameter",
+                found: "something else".to_owned(),
+            });
         }
-        let count = array(cursor)?.flatten().unwrap_or(1);
-        let (bytes, align) = (count * element, align.max(element));
+        let unsized_array = cursor.unexpected("a parameter of known size");
+        let Variable {
+            name, align, bytes, ..
+        } = variable(cursor)?;
+        let bytes = bytes.ok_or(unsized_array)?;
+        if parameters.iter().any(|parameter| parameter.name == name) {
+            return Err(ParseError::Duplicate { line, name });
+        }
         let offset = end.next_multiple_of(align);
-        end = offset + bytes;
+        end = offset.saturating_add(bytes);
         parameters.push(Parameter {
-            name: name.unwrap_or_default(),
+            name,
             offset,
             bytes,
             align,
@@ -174,111 +164,79 @@ fn parameters(cursor: &mut Cursor<'_>) -> Result<Vec<Parameter>, ParseError> {
         if cursor.accept(')') {
             return Ok(parameters);
         }
-        cursor.expect(',')?;
+        cursor.expect(',', "a comma or a closing parenthesis")?;
     }
 }
 
-/// What is behind the kernel's `{`, up to its `}`.
-fn body(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<Vec<Instruction>, ParseError> {
-    let mut code = Vec::new();
-    let mut labels: HashMap<String, usize> = HashMap::new();
-    // Branches whose label may come later, with the label.
-    let mut branches: Vec<(usize, String)> = Vec::new();
-    scope.enter();
-    while scope.depth() > 0 {
+struct Variable {
+    name: String,
+    align: u32,
+    /// `None` for `name[]`.
+    bytes: Option<u32>,
+}
+
+/// Alignment, type, pointer attributes, name and extents, in that order.
+///
+/// `.ptr` and what follows it describe what a parameter points to, which the machine does not need.
+fn variable(cursor: &mut Cursor<'_, '_>) -> Result<Variable, ParseError> {
+    let mut align = None;
+    let mut pointee = false;
+    let mut ty: Option<ScalarType> = None;
+    let name = loop {
         let line = cursor.line();
-        match (cursor.peek(), cursor.peek_second()) {
-            (Some(Kind::Mark('{')), _) => {
-                cursor.next();
-                scope.enter();
-            }
-            (Some(Kind::Mark('}')), _) => {
-                cursor.next();
-                scope.leave();
-            }
-            (Some(Kind::Word(label)), Some(Kind::Mark(':'))) => {
-                cursor.next();
-                cursor.next();
-                if labels.insert(label.clone(), code.len()).is_some() {
-                    let name = label.clone();
-                    return Err(ParseError::new(line, Problem::Twice { name }));
+        let word = cursor.word("a variable's name")?;
+        let Some(attribute) = word.strip_prefix('.') else {
+            break word;
+        };
+        match attribute {
+            "align" => {
+                let bytes = cursor.integer("an alignment")?;
+                if !bytes.is_power_of_two() {
+                    return Err(cursor.unexpected("an alignment that is a power of two"));
+                }
+                if !pointee {
+                    align = Some(bytes);
                 }
             }
-            (Some(Kind::Word(word)), _) if word.starts_with('.') => {
-                cursor.next();
-                local_directive(word, cursor, scope, line)?;
-            }
-            _ => {
-                let (instruction, label) = instruction::parse(cursor, scope)?;
-                branches.extend(label.map(|label| (code.len(), label)));
-                code.push(instruction);
-            }
+            "ptr" => pointee = true,
+            "global" | "shared" | "const" | "local" if pointee => {}
+            _ => match scalar_type(attribute) {
+                Some(found) => ty = Some(found),
+                None => {
+                    return Err(ParseError::Directive {
+                        line,
+                        directive: word.to_owned(),
+                    });
+                }
+            },
         }
-    }
-    for (at, label) in branches {
-        let line = code[at].line;
-        let Some(&place) = labels.get(&label) else {
-            return Err(ParseError::new(line, Problem::Undeclared { name: label }));
-        };
-        if let Op::Branch { target, .. } = &mut code[at].op {
-            *target = place;
-        }
-    }
-    Ok(code)
-}
-
-fn local_directive(
-    word: &str,
-    cursor: &mut Cursor<'_>,
-    scope: &mut Scope,
-    line: u32,
-) -> Result<(), ParseError> {
-    match word {
-        ".reg" => registers(cursor, scope),
-        ".shared" => {
-            let symbol = shared_symbol(cursor)?;
-            scope.shared.push(symbol);
-            Ok(())
-        }
-        ".loc" => {
-            cursor.skip_line();
-            Ok(())
-        }
-        ".pragma" => {
-            cursor.skip_past(';');
-            Ok(())
-        }
-        _ => {
-            let name = word.to_owned();
-            Err(ParseError::new(line, Problem::Directive { name }))
-        }
-    }
-}
-
-/// `.b32 %r<5>;` or `.pred p, q;`
-fn registers(cursor: &mut Cursor<'_>, scope: &mut Scope) -> Result<(), ParseError> {
-    let line = cursor.line();
-    let ty = data_type(cursor)?;
-    let class = match ty.bits() {
-        1 => RegisterClass::Predicate,
-        8 | 16 => RegisterClass::B16,
-        32 => RegisterClass::B32,
-        _ => RegisterClass::B64,
     };
-    loop {
-        let name = cursor.word()?;
-        if cursor.accept('<') {
-            let count = cursor.size()?;
-            cursor.expect('>')?;
-            for index in 0..count {
-                scope.declare(format!("{name}{index}"), class, line)?;
-            }
-        } else {
-            scope.declare(name.to_owned(), class, line)?;
+    let element = ty
+        .ok_or_else(|| cursor.unexpected("a variable with a type"))?
+        .bits()
+        .div_ceil(8);
+    let mut bytes = Some(element);
+    while cursor.accept('[') {
+        if cursor.accept(']') {
+            bytes = None;
+            continue;
         }
-        if cursor.accept(';') {
-            return Ok(());
-        }
-        cursor.expect(',')?;
+        let too_large = cursor.unexpected("an array smaller than 4 GiB");
+        let extent = cursor.integer("an array's extent")?;
+        cursor.expect(']', "a closing bracket")?;
+        bytes = match bytes {
+            Some(bytes) => Some(bytes.checked_mul(extent).ok_or(too_large)?),
+            None => None,
+        };
     }
+    Ok(Variable {
+        name: name.to_owned(),
+        align: align.unwrap_or(element),
+        bytes,
+    })
+}
+
+/// Whether a token starts a directive.
+pub(super) fn is_directive(kind: Option<Kind<'_>>) -> bool {
+    matches!(kind, Some(Kind::Word(word)) if word.starts_with('.'))
 }

@@ -1,236 +1,139 @@
-//! Operands: registers, numbers, addresses, vectors.
+//! The grammar of operands; names are resolved later, when the instruction's types are known.
 
-use super::cursor::Cursor;
-use super::lexer::Kind;
-use super::{ParseError, Problem};
-use crate::module::{
-    Address, AddressBase, Axis, Comparison, Operand, Parameter, Register, RegisterClass,
-    RegisterId, SharedSymbol, Special,
-};
-use std::collections::HashMap;
+use std::fmt;
 
-/// An operand as it is written.
-#[derive(Clone, Debug)]
-pub(super) enum Written {
-    Value(Operand),
-    /// `!%p`.
-    Negated(RegisterId),
-    Address(Address),
-    Vector(Vec<Written>),
+use super::{ParseError, cursor::Cursor, literal::Literal, token::Kind};
+
+/// An operand as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Written<'t> {
+    /// A register or symbol, plus bytes for a symbol.
+    Name { name: &'t str, offset: i64 },
+    /// A constant.
+    Number { literal: Literal, negative: bool },
+    /// `{a, b}`.
+    Vector(Vec<Written<'t>>),
+    /// `[base + offset]`.
+    Address { base: Box<Written<'t>>, offset: i64 },
+    /// `p|q`: two destinations.
+    Pair(&'t str, &'t str),
+    /// `!p`.
+    Not(&'t str),
 }
 
-/// The names that an instruction may use.
-#[derive(Default)]
-pub(super) struct Scope {
-    pub(super) registers: Vec<Register>,
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) shared: Vec<SharedSymbol>,
-    /// Names of registers, innermost block last.
-    blocks: Vec<HashMap<String, RegisterId>>,
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { name, offset: 0 } => f.write_str(name),
+            Self::Name { name, offset } => write!(f, "{name}{offset:+}"),
+            Self::Number {
+                literal,
+                negative: false,
+            } => literal.fmt(f),
+            Self::Number {
+                literal,
+                negative: true,
+            } => write!(f, "-{literal}"),
+            Self::Vector(elements) => {
+                let elements: Vec<_> = elements.iter().map(ToString::to_string).collect();
+                write!(f, "{{{}}}", elements.join(", "))
+            }
+            Self::Address { base, offset } => write!(f, "[{base}{offset:+}]"),
+            Self::Pair(first, second) => write!(f, "{first}|{second}"),
+            Self::Not(name) => write!(f, "!{name}"),
+        }
+    }
 }
 
-impl Scope {
-    pub(super) fn enter(&mut self) {
-        self.blocks.push(HashMap::new());
-    }
+const EXPECTED: &str = "an operand";
 
-    /// Whether there was a block to leave.
-    pub(super) fn leave(&mut self) -> bool {
-        self.blocks.pop().is_some()
-    }
+/// The operands of an instruction up to and with its semicolon.
+pub(super) fn operands<'t>(cursor: &mut Cursor<'t, '_>) -> Result<Vec<Written<'t>>, ParseError> {
+    list(cursor, ';', "a comma or a semicolon")
+}
 
-    pub(super) fn depth(&self) -> usize {
-        self.blocks.len()
+fn list<'t>(
+    cursor: &mut Cursor<'t, '_>,
+    end: char,
+    expected: &'static str,
+) -> Result<Vec<Written<'t>>, ParseError> {
+    let mut found = Vec::new();
+    if cursor.accept(end) {
+        return Ok(found);
     }
-
-    pub(super) fn declare(
-        &mut self,
-        name: String,
-        class: RegisterClass,
-        line: u32,
-    ) -> Result<(), ParseError> {
-        let id = RegisterId(self.registers.len() as u32);
-        if let Some(block) = self.blocks.last_mut()
-            && block.insert(name.clone(), id).is_some()
-        {
-            return Err(ParseError::new(line, Problem::Twice { name }));
+    loop {
+        found.push(operand(cursor)?);
+        if cursor.accept(end) {
+            return Ok(found);
         }
-        self.registers.push(Register { name, class });
-        Ok(())
+        cursor.expect(',', expected)?;
     }
+}
 
-    fn register(&self, name: &str) -> Option<RegisterId> {
-        self.blocks
-            .iter()
-            .rev()
-            .find_map(|block| block.get(name).copied())
+fn operand<'t>(cursor: &mut Cursor<'t, '_>) -> Result<Written<'t>, ParseError> {
+    if cursor.accept('{') {
+        return Ok(Written::Vector(list(
+            cursor,
+            '}',
+            "a comma or a closing brace",
+        )?));
     }
-
-    fn parameter(&self, name: &str) -> Option<u32> {
-        let at = self.parameters.iter().position(|p| p.name == name)?;
-        Some(at as u32)
-    }
-
-    fn symbol(&self, name: &str) -> Option<u32> {
-        let at = self.shared.iter().position(|s| s.name == name)?;
-        Some(at as u32)
-    }
-
-    /// The operands up to the `;`, which is taken.
-    pub(super) fn operands(&self, cursor: &mut Cursor<'_>) -> Result<Vec<Written>, ParseError> {
-        let mut operands = Vec::new();
-        if cursor.accept(';') {
-            return Ok(operands);
-        }
-        loop {
-            operands.push(self.operand(cursor)?);
-            if cursor.accept(';') {
-                return Ok(operands);
-            }
-            // `|` joins the two results of setp and shfl.
-            if !cursor.accept('|') {
-                cursor.expect(',')?;
-            }
-        }
-    }
-
-    fn operand(&self, cursor: &mut Cursor<'_>) -> Result<Written, ParseError> {
-        if cursor.accept('{') {
-            let mut elements = vec![self.operand(cursor)?];
-            while cursor.accept(',') {
-                elements.push(self.operand(cursor)?);
-            }
-            cursor.expect('}')?;
-            return Ok(Written::Vector(elements));
-        }
-        if cursor.accept('[') {
-            return self.address(cursor).map(Written::Address);
-        }
-        if cursor.accept('!') {
-            return self.named_register(cursor).map(Written::Negated);
-        }
-        self.value(cursor).map(Written::Value)
-    }
-
-    pub(super) fn named_register(&self, cursor: &mut Cursor<'_>) -> Result<RegisterId, ParseError> {
-        let line = cursor.line();
-        let name = cursor.word()?;
-        self.register(name).ok_or_else(|| undeclared(name, line))
-    }
-
-    fn value(&self, cursor: &mut Cursor<'_>) -> Result<Operand, ParseError> {
-        if let Some(bits) = number(cursor)? {
-            return Ok(Operand::Immediate(bits));
-        }
-        let line = cursor.line();
-        let name = cursor.word()?;
-        if let Some(register) = self.register(name) {
-            return Ok(Operand::Register(register));
-        }
-        if let Some(special) = special(name) {
-            return Ok(Operand::Special(special));
-        }
-        if let Some(symbol) = self.symbol(name) {
-            let offset = offset(cursor)?;
-            return Ok(Operand::SharedAddress { symbol, offset });
-        }
-        if name == "WARP_SZ" {
-            return Ok(Operand::Immediate(crate::alu::LANES as u64));
-        }
-        Err(undeclared(name, line))
-    }
-
-    /// What is behind a `[`, up to the `]`, which is taken.
-    fn address(&self, cursor: &mut Cursor<'_>) -> Result<Address, ParseError> {
-        let parameter = match cursor.peek() {
-            Some(Kind::Word(name)) => self.parameter(name),
-            _ => None,
-        };
-        let base = match parameter {
-            Some(parameter) => {
-                cursor.next();
-                AddressBase::Parameter(parameter)
-            }
-            None => AddressBase::Operand(self.value(cursor)?),
-        };
+    if cursor.accept('[') {
+        let base = Box::new(simple(cursor)?);
         let offset = offset(cursor)?;
-        cursor.expect(']')?;
-        Ok(Address { base, offset })
+        cursor.expect(']', "a closing bracket")?;
+        return Ok(Written::Address { base, offset });
     }
-}
-
-/// `+8`, `-8`, `+-8` or nothing.
-fn offset(cursor: &mut Cursor<'_>) -> Result<i64, ParseError> {
-    let plus = cursor.accept('+');
-    match number(cursor)? {
-        Some(bits) => Ok(bits as i64),
-        None if plus => Err(cursor.unexpected("a number")),
-        None => Ok(0),
+    if cursor.accept('!') {
+        return Ok(Written::Not(cursor.word("a predicate")?));
     }
-}
-
-/// A number's bits, if one is next: integers as 64-bit two's complement, `0f` and `0d` as they are.
-fn number(cursor: &mut Cursor<'_>) -> Result<Option<u64>, ParseError> {
-    let negative = cursor.peek() == Some(&Kind::Mark('-'));
-    let written = if negative {
-        cursor.peek_second()
-    } else {
-        cursor.peek()
-    };
-    let Some(Kind::Number(text)) = written else {
-        return Ok(None);
-    };
-    let digits = text.trim_end_matches(['u', 'U']);
-    let radix = |prefix: &str, radix| {
-        digits
-            .strip_prefix(prefix)
-            .map(|digits| u64::from_str_radix(digits, radix))
-    };
-    let parsed = ["0x", "0X", "0f", "0F", "0d", "0D"]
-        .into_iter()
-        .find_map(|prefix| radix(prefix, 16))
-        .or_else(|| radix("0b", 2))
-        .unwrap_or_else(|| digits.parse());
-    let Ok(bits) = parsed else {
-        return Err(cursor.unexpected("a number"));
-    };
-    if negative {
-        cursor.next();
-    }
-    cursor.next();
-    Ok(Some(if negative { bits.wrapping_neg() } else { bits }))
-}
-
-fn undeclared(name: &str, line: u32) -> ParseError {
-    let name = name.to_owned();
-    ParseError::new(line, Problem::Undeclared { name })
-}
-
-fn special(name: &str) -> Option<Special> {
-    let (register, axis) = match name.rsplit_once('.') {
-        Some((register, "x")) => (register, Axis::X),
-        Some((register, "y")) => (register, Axis::Y),
-        Some((register, "z")) => (register, Axis::Z),
-        Some(_) => return None,
-        None => {
-            return Some(match name {
-                "%laneid" => Special::Lane,
-                "%warpid" => Special::Warp,
-                "%lanemask_eq" => Special::LaneMask(Comparison::Eq),
-                "%lanemask_lt" => Special::LaneMask(Comparison::Lt),
-                "%lanemask_le" => Special::LaneMask(Comparison::Le),
-                "%lanemask_gt" => Special::LaneMask(Comparison::Gt),
-                "%lanemask_ge" => Special::LaneMask(Comparison::Ge),
-                "%clock" | "%clock64" => Special::Clock,
-                _ => return None,
-            });
+    match simple(cursor)? {
+        Written::Name { name, .. } if cursor.accept('|') => {
+            Ok(Written::Pair(name, cursor.word("a predicate")?))
         }
-    };
-    Some(match register {
-        "%tid" => Special::ThreadId(axis),
-        "%ntid" => Special::Threads(axis),
-        "%ctaid" => Special::BlockId(axis),
-        "%nctaid" => Special::Blocks(axis),
-        _ => return None,
-    })
+        Written::Name { name, .. } => Ok(Written::Name {
+            name,
+            offset: offset(cursor)?,
+        }),
+        other => Ok(other),
+    }
+}
+
+/// A name or a signed constant.
+fn simple<'t>(cursor: &mut Cursor<'t, '_>) -> Result<Written<'t>, ParseError> {
+    let negative = cursor.accept('-');
+    match cursor.peek() {
+        Some(Kind::Number(literal)) => {
+            cursor.advance();
+            Ok(Written::Number { literal, negative })
+        }
+        Some(Kind::Word("WARP_SZ")) if !negative => {
+            cursor.advance();
+            Ok(Written::Number {
+                literal: Literal::Integer(32),
+                negative,
+            })
+        }
+        Some(Kind::Word(name)) if !negative => {
+            cursor.advance();
+            Ok(Written::Name { name, offset: 0 })
+        }
+        _ => Err(cursor.unexpected(EXPECTED)),
+    }
+}
+
+/// `+8`, `-8` or `+-8`; nothing is 0.
+fn offset(cursor: &mut Cursor<'_, '_>) -> Result<i64, ParseError> {
+    let plus = cursor.accept('+');
+    let minus = cursor.accept('-');
+    if !plus && !minus {
+        return Ok(0);
+    }
+    if let Some(Kind::Number(Literal::Integer(value))) = cursor.peek()
+        && let Ok(value) = i64::try_from(value)
+    {
+        cursor.advance();
+        return Ok(if minus { -value } else { value });
+    }
+    Err(cursor.unexpected("an offset in bytes"))
 }
