@@ -1,13 +1,17 @@
-//! A kernel's code on one page: PTX, ptxas' figures, and the machine instructions by kind.
+//! A kernel on one page: ptxas' figures, the machine instructions by kind, and what the PTX machine
+//! measures of a run.
 
 use crate::arguments::ConfigArgs;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
-use fa2_cubecl::{Gpu, offline};
+use fa2_cubecl::{Dtype, FwdConfig, FwdPlan, Gpu, offline};
+use fa2_machine::{Kernel, KernelElement};
 use fa2_testing::census::{self, Census, Counts};
+use fa2_testing::{Case, Causal, Report, composed, inputs, oracle};
+use half::{bf16, f16};
 use std::path::PathBuf;
 
-/// Compile a kernel configuration without a GPU and show its code.
+/// Compile a kernel configuration without a GPU, show its code, and run it in the PTX machine.
 #[derive(Debug, Parser)]
 #[command(name = "fa2-ptx")]
 pub struct PtxArgs {
@@ -22,6 +26,12 @@ pub struct PtxArgs {
     /// Print the PTX too.
     #[arg(long)]
     text: bool,
+    /// Rows of Q, K and V in the PTX machine's run.
+    #[arg(long, default_value_t = 300)]
+    seq: usize,
+    /// Random schedules of that run, which must all give the same bits.
+    #[arg(long, default_value_t = 1)]
+    seeds: u64,
 }
 
 /// Instruction families of the table: title, prefix, and a part that the name must hold.
@@ -71,7 +81,34 @@ pub fn run(args: &PtxArgs) -> Result<()> {
         println!("ptxas: {warning}");
     }
     print_table(&census);
+    match config.dtype() {
+        Dtype::F16 => print_measures::<f16>(args, config)?,
+        Dtype::Bf16 => print_measures::<bf16>(args, config)?,
+    }
     println!("files: {}/{name}.{{ptx,cubin,sass}}", args.out.display());
+    Ok(())
+}
+
+/// Runs the kernel in the PTX machine and prints the check of its results and its measures.
+fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig) -> Result<()> {
+    let case = Case::new("machine", 1, 2, args.seq, args.config.d as usize);
+    let case = match args.config.causal {
+        true => case.causal(Causal::BottomRight),
+        false => case,
+    };
+    let kernel = Kernel::new(FwdPlan { config, section: 1 }, args.sm)?;
+    let qkv = inputs::generate::<E>(&case, 1);
+    let run = kernel.forward(&case, &qkv, args.seeds)?;
+    let [q, k, v] = qkv.logical();
+    let reference = oracle::attention(&case, &q, &k, &v);
+    let yardstick = composed::attention(&case, &q, &k, &v);
+    let report = Report::output(&case, &run.output, &yardstick, &reference);
+    println!(
+        "\nin the PTX machine, {case}, {} schedules: no violation; O {report}",
+        args.seeds + 1
+    );
+    println!("{}\n", run.measures);
+    ensure!(report.passed, "the kernel's result is wrong");
     Ok(())
 }
 

@@ -73,12 +73,16 @@ impl SelfAttention {
     /// Maps (B, S, hidden) to (B, S, hidden).
     pub(crate) fn forward(&self, x: Tensor<3>, attention: Attention) -> Tensor<3> {
         let [batch, tokens, hidden] = x.dims();
-        let q = self.split_heads(self.query.forward(x.clone())); // (B, H, S, D)
-        let k = self.split_heads(self.key.forward(x.clone())); // (B, H, S, D)
-        let v = self.split_heads(self.value.forward(x)); // (B, H, S, D)
+        let [q, k, v] = self.project(x); // (B, H, S, D)
         let o = attention.attend(q, k, v); // (B, H, S, D)
         let o = o.swap_dims(1, 2).reshape([batch, tokens, hidden]); // (B, S, hidden)
         self.output.forward(o)
+    }
+
+    /// Q, K and V of (B, S, hidden), each (B, H, S, D).
+    pub(crate) fn project(&self, x: Tensor<3>) -> [Tensor<4>; 3] {
+        [&self.query, &self.key, &self.value]
+            .map(|projection| self.split_heads(projection.forward(x.clone())))
     }
 
     /// Views (B, S, H * D) as (B, H, S, D). Only strides change: burn-fa2's kernel reads this view

@@ -11,6 +11,7 @@ mod check;
 mod device;
 mod embed;
 mod load;
+mod machine;
 mod model;
 mod path;
 mod progress;
@@ -69,6 +70,9 @@ fn main() -> Result<()> {
         println!("{check}");
         if !check.passed() {
             failed.push(name);
+        }
+        if target.kind == Kind::Cpu {
+            machine::show(&model, &tokens, &target.device)?;
         }
         if target.kind == Kind::Cuda {
             let speed = Speed::of_attention(&source.sizes, &target.device, dtype)?;

@@ -90,6 +90,12 @@ impl MiniLm {
             .fold(x, |x, layer| layer.forward(x, attention)); // (B, S, hidden)
         normalize(mean_over_tokens(x))
     }
+
+    /// Q, K and V of the first layer, each (B, H, S, D).
+    pub(crate) fn first_projections(&self, tokens: Tensor<2, Int>) -> Option<[Tensor<4>; 3]> {
+        let layer = self.layers.first()?;
+        Some(layer.attention.project(self.embeddings.forward(tokens)))
+    }
 }
 
 /// What a token brings by being itself, at its place, in its segment.
