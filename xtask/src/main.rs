@@ -5,6 +5,7 @@ mod binary;
 mod check;
 mod demo;
 mod gpu;
+mod kernels;
 mod process;
 mod progress;
 mod ptx;
@@ -43,8 +44,11 @@ enum Command {
     Gpu(Arguments),
     /// Measure the speed on this machine's NVIDIA GPU, against PyTorch where it is installed.
     Bench(Arguments),
-    /// Compile a kernel configuration without a GPU: its PTX, registers, spills and SASS census.
+    /// Compile a kernel configuration without a GPU: registers, spills, SASS census, and its measures in
+    /// the PTX machine.
     Ptx(Arguments),
+    /// Compile the CUDA C++ kernels without a GPU: registers and spills of each.
+    Kernels,
 }
 
 /// Arguments that go to the program behind the command as they are.
@@ -84,6 +88,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Gpu(arguments) => gpu::run(&arguments.rest),
         Command::Bench(arguments) => bench::run(&arguments.rest),
         Command::Ptx(arguments) => ptx::run(&arguments.rest),
+        Command::Kernels => kernels::run(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::setup::cuda_tools;
-use crate::{check, process, progress, setup, tidy};
+use crate::{check, kernels, process, progress, setup, tidy};
 
 /// Runs the checks that take no build first, then every test of the workspace, doc tests included.
 pub(crate) fn run(commands: &[String]) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(commands: &[String]) -> Result<()> {
             .args(arguments)
             .env(cuda_tools::VARIABLE, tools),
     )?;
+    kernels::test()?;
     progress::heading(&format!(
         "Every test passed in {}",
         progress::elapsed(start)

@@ -9,6 +9,8 @@ const BANK_BYTES: u64 = 4;
 const BANKS: u64 = 32;
 /// Bytes of a sector of global memory.
 const SECTOR_BYTES: u64 = 32;
+/// Instructions of the printed table that are there for their number alone.
+const MOST_FREQUENT: usize = 12;
 /// Bytes that shared memory moves at once.
 const WAVEFRONT_BYTES: u64 = BANKS * BANK_BYTES;
 
@@ -205,7 +207,15 @@ impl fmt::Display for Measures {
         }
         let mut rows: Vec<_> = names.into_iter().collect();
         rows.sort_by(|a, b| b.1.executions.cmp(&a.1.executions).then(a.0.cmp(b.0)));
-        for (name, row) in rows {
+        // The most frequent ones, and all that touch memory or meet others.
+        let (shown, others): (Vec<_>, Vec<_>) =
+            rows.into_iter().enumerate().partition(|(at, row)| {
+                let told = ["bar", "mma", "shfl", "vote", "cp.async"];
+                *at < MOST_FREQUENT
+                    || row.1.shared_minimum + row.1.sectors_minimum > 0
+                    || told.iter().any(|prefix| row.0.starts_with(prefix))
+            });
+        for (_, (name, row)) in shown {
             writeln!(
                 f,
                 "{:<56} {:>9} {:>9} {:>9} {:>9} {:>9}",
@@ -216,6 +226,11 @@ impl fmt::Display for Measures {
                 row.sectors,
                 row.sectors - row.sectors_minimum.min(row.sectors)
             )?;
+        }
+        if !others.is_empty() {
+            let executions: u64 = others.iter().map(|(_, (_, row))| row.executions).sum();
+            let title = format!("{} others", others.len());
+            writeln!(f, "{title:<56} {executions:>9}")?;
         }
         writeln!(f, "{:<56} {:>12} {:>12}", "memory", "read B", "written B")?;
         for buffer in &self.buffers {

@@ -4,6 +4,7 @@
 //! and does nothing.
 
 pub(crate) mod cuda_tools;
+pub(crate) mod cute_tools;
 mod install;
 mod llvm;
 pub(crate) mod model;
@@ -18,6 +19,13 @@ pub(crate) fn for_building() -> Result<()> {
     let llvm = llvm::ensure().context("set-up: LLVM for CubeCL's CUDA runtime")?;
     eprintln!("Set-up: {llvm}");
     Ok(())
+}
+
+/// Prepares what compiles the CUDA C++ kernels.
+pub(crate) fn for_kernels() -> Result<cute_tools::CuteTools> {
+    let tools = cute_tools::ensure().context("set-up: nvcc and CuTe for the CUDA C++ kernels")?;
+    eprintln!("Set-up: nvcc in {}", tools.cuda.display());
+    Ok(tools)
 }
 
 /// Prepares what a build and the code checks need; returns the folder of the CUDA tools.

@@ -1,0 +1,7 @@
+// The general kernels of bf16, head_dim 192.
+#include <fa2/forward.cuh>
+
+FA2_FORWARD(fa2_fwd_bf16_d192_none, bf16, 192, none, 64, 64, 4, 1)
+FA2_FORWARD(fa2_fwd_bf16_d192_causal, bf16, 192, causal, 64, 64, 4, 1)
+FA2_FORWARD(fa2_fwd_bf16_d192_none_small, bf16, 192, none, 64, 32, 4, 1)
+FA2_FORWARD(fa2_fwd_bf16_d192_causal_small, bf16, 192, causal, 64, 32, 4, 1)
