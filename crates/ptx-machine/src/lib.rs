@@ -40,7 +40,8 @@
 //!
 //! Functions, global and local variables, textures, clusters, and the instructions of SM90 but
 //! `stmatrix`. A module that needs one is refused with the line and the instruction's name. Races are
-//! looked for in shared memory, where atomics count as plain accesses, and not in global memory.
+//! looked for in shared memory, where atomics count as plain accesses, and not in global memory. A `bar.warp.sync` of a
+//! part of a warp orders nothing.
 
 pub mod alu;
 mod block;

@@ -127,6 +127,19 @@ fn lanes_of_a_warp_need_a_barrier_too() {
     });
 }
 
+/// A barrier of sixteen lanes says nothing of the other sixteen.
+#[test]
+fn a_barrier_of_half_a_warp_does_not_order_the_other_half() {
+    is_caught(
+        "st.shared.b32 [%r2], %r1;
+        and.b32 %r4, %r1, 16; setp.ne.s32 %p1, %r4, 0;
+        @%p1 bra $rest; bar.warp.sync 65535;
+        $rest: xor.b32 %r4, %r3, 64; cvt.u32.u64 %r5, %rd6; add.s32 %r4, %r4, %r5;
+        ld.shared.b32 %r6, [%r4]; st.global.b32 [%rd5], %r6; ret;",
+        |kind| matches!(kind, ViolationKind::Race { .. }),
+    );
+}
+
 #[test]
 fn shuffles_and_votes_exchange_lanes() {
     computes(
