@@ -8,8 +8,9 @@ use crate::suite::tally::Tally;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
-use fa2_cubecl::{Dtype, FwdTensors, Mask, Problem, TensorRef, forward};
-use fa2_testing::{Case, Element, Report, composed, oracle, poison};
+use fa2_cubecl::{FwdTensors, TensorRef, forward};
+use fa2_machine::problem;
+use fa2_testing::{Case, Element, Expected, poison};
 use half::f16;
 use rayon::prelude::*;
 
@@ -93,18 +94,8 @@ fn conforms(client: &Client, case: &Case) -> Result<(), String> {
         // Two elements of f16 poison are a NaN in f32 too.
         lse: filled(client, 2 * rows, Contents::Poison),
     };
-    let problem = Problem {
-        batch: case.batch,
-        heads_q: case.heads_q,
-        heads_kv: case.heads_kv,
-        seq_q: case.seq_q,
-        seq_k: case.seq_k,
-        head_dim: case.head_dim,
-        dtype: Dtype::F16,
-        mask: Mask::None,
-        scale: case.scale_value() as f32,
-    };
-    forward(client, &problem, tensors.clone(), None).map_err(|error| error.to_string())?;
+    forward(client, &problem::<f16>(case), tensors.clone(), None)
+        .map_err(|error| error.to_string())?;
     all_written(client, &tensors.o.handle)?;
     places(case)
         .into_iter()
@@ -134,19 +125,11 @@ fn judge(client: &Client, case: &Case, tensors: &FwdTensors, head: usize) -> Res
         seq_q: ROWS,
         ..*case
     };
-    let reference = oracle::attention(&part, &q, &k, &v);
-    let yardstick = composed::attention(&part, &q, &k, &v);
     let o: Vec<f16> = read(client, &tensors.o.handle, row * case.head_dim, q.len())?;
     let lse: Vec<f32> = read(client, &tensors.lse, row, ROWS)?;
-    for (name, report) in [
-        ("O", Report::output(&part, &o, &yardstick, &reference)),
-        ("LSE", Report::lse(&part, &lse, &yardstick, &reference)),
-    ] {
-        if !report.passed {
-            return Err(format!("{name} of head {head}: {report}"));
-        }
-    }
-    Ok(())
+    Expected::new(&part, &q, &k, &v)
+        .judge(&o, &lse)
+        .map_err(|wrong| format!("head {head}: {wrong}"))
 }
 
 /// A buffer of `length` f16 on the device.

@@ -8,8 +8,7 @@ use burn_fa2::{
     CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
 };
 use fa2_machine::KernelElement;
-use fa2_testing::{CASES, Case, Causal, Qkv, REPLAY, Report, Storage, Stored, composed};
-use fa2_testing::{inputs, oracle};
+use fa2_testing::{CASES, Case, Causal, Expected, Qkv, REPLAY, Storage, Stored, inputs};
 use half::f16;
 
 /// Threads of the concurrent check.
@@ -82,17 +81,8 @@ pub fn check_devices(args: &SuiteArgs, tally: &mut Tally) {
 
 fn conforms<E: KernelElement + BurnElement>(case: &Case, device: &Device) -> Result<(), String> {
     let qkv = inputs::generate::<E>(case, SEED);
-    let [q, k, v] = qkv.logical();
-    let reference = oracle::attention(case, &q, &k, &v);
-    let yardstick = composed::attention(case, &q, &k, &v);
     let (output, lse) = run(case, &qkv, device)?;
-    let o = Report::output(case, &output, &yardstick, &reference);
-    let lse = Report::lse(case, &lse, &yardstick, &reference);
-    match (o.passed, lse.passed) {
-        (true, true) => Ok(()),
-        (false, _) => Err(format!("O {o}")),
-        (true, false) => Err(format!("LSE {lse}")),
-    }
+    Expected::of(case, &qkv).judge(&output, &lse)
 }
 
 /// O and LSE of the op, forced onto the kernel.

@@ -1,7 +1,8 @@
 //! A compiled kernel, and its runs.
 
 use crate::element::{KernelElement, problem};
-use fa2_cubecl::{ConfigError, Fa2Error, FwdConfig, FwdPlan, Gpu, choose, offline};
+use fa2_cubecl::offline::{self, Ptx};
+use fa2_cubecl::{ConfigError, Fa2Error, FwdConfig, FwdPlan, Gpu, choose};
 use fa2_testing::{Case, Qkv, Stored};
 use ptx_machine::{
     GlobalMemory, Launch, LaunchError, Measures, MemoryError, Module, ParseError, Pointer,
@@ -32,6 +33,12 @@ pub enum Error {
     /// It did something that it must not.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// An operand's rows do not lie in its data.
+    #[error("writing an operand: {error}")]
+    Operand {
+        /// Where they would lie.
+        error: MemoryError,
+    },
     /// It left something unwritten.
     #[error("reading {tensor}: {error}")]
     Output {
@@ -86,6 +93,14 @@ impl Kernel {
             config: plan.config.to_string(),
             message,
         })?;
+        Self::parse(plan, &compiled)
+    }
+
+    /// The kernel of `plan` from what it was compiled to.
+    ///
+    /// # Errors
+    /// Where the machine can't run it.
+    pub fn parse(plan: FwdPlan, compiled: &Ptx) -> Result<Self, Error> {
         Ok(Self {
             module: Module::parse(&compiled.text)?,
             plan,
@@ -126,10 +141,10 @@ impl Kernel {
     ) -> Result<Run<E>, Error> {
         let problem = problem::<E>(case);
         let mut memory = GlobalMemory::new();
-        let [q, k, v] = [("Q", &qkv.q), ("K", &qkv.k), ("V", &qkv.v)]
-            .map(|(name, stored)| load(&mut memory, name, stored));
-        let bytes = qkv.q.data.len() * size_of::<E>();
-        let o = memory.allocate_uninitialized("O", bytes);
+        let q = load(&mut memory, "Q", &qkv.q)?;
+        let k = load(&mut memory, "K", &qkv.k)?;
+        let v = load(&mut memory, "V", &qkv.v)?;
+        let o = memory.allocate_uninitialized("O", size_of_val(&qkv.q.data[..]));
         let rows = case.batch * case.heads_q * case.seq_q;
         let lse = memory.allocate_uninitialized("LSE", rows * size_of::<f32>());
         let strides = [&qkv.q, &qkv.k, &qkv.v, &qkv.q].map(|stored| {
@@ -156,30 +171,25 @@ impl Kernel {
 }
 
 /// `stored` in the machine's memory, its rows written and nothing else.
-fn load<E: KernelElement>(memory: &mut GlobalMemory, name: &str, stored: &Stored<E>) -> Pointer {
-    let bytes: &[u8] = bytemuck::cast_slice(&stored.data);
-    let pointer = memory.allocate_uninitialized(name, bytes.len());
-    for (start, length) in row_bytes(stored) {
-        // The rows lie in the allocation that was made for them.
-        let written = memory.write(
-            Pointer(pointer.0 + start as u64),
-            &bytes[start..start + length],
-        );
-        debug_assert_eq!(written, Ok(()));
+fn load<E: KernelElement>(
+    memory: &mut GlobalMemory,
+    name: &str,
+    stored: &Stored<E>,
+) -> Result<Pointer, Error> {
+    let pointer = memory.allocate_uninitialized(name, size_of_val(&stored.data[..]));
+    for row in stored.rows() {
+        let at = element::<E>(pointer, row.start);
+        let bytes = bytemuck::cast_slice(&stored.data[row]);
+        memory
+            .write(at, bytes)
+            .map_err(|error| Error::Operand { error })?;
     }
-    pointer
+    Ok(pointer)
 }
 
-/// Where each row starts, and its length, in bytes.
-fn row_bytes<E>(stored: &Stored<E>) -> impl Iterator<Item = (usize, usize)> {
-    let [batch, heads, rows, columns] = stored.shape;
-    let strides = stored.strides;
-    (0..batch * heads * rows).map(move |row| {
-        let at = row / (heads * rows) * strides[0]
-            + row / rows % heads * strides[1]
-            + row % rows * strides[2];
-        (at * size_of::<E>(), columns * size_of::<E>())
-    })
+/// Address of the `index`-th element.
+fn element<E>(pointer: Pointer, index: usize) -> Pointer {
+    Pointer(pointer.0 + (index * size_of::<E>()) as u64)
 }
 
 /// The rows of O, which has the storage of Q; nothing between them may be written.
@@ -190,15 +200,18 @@ fn read_rows<E: KernelElement>(
 ) -> Result<Vec<E>, Error> {
     let tensor = "O";
     let mut output = Vec::new();
-    let mut inside = 0;
-    for (start, length) in row_bytes(like) {
-        let row = Pointer(o.0 + start as u64);
-        output.extend(read::<E>(memory, tensor, row, length / size_of::<E>())?);
-        inside += length;
+    for row in like.rows() {
+        output.extend(read::<E>(
+            memory,
+            tensor,
+            element::<E>(o, row.start),
+            row.len(),
+        )?);
     }
     let written = memory
-        .written(o, like.data.len() * size_of::<E>())
+        .written(o, size_of_val(&like.data[..]))
         .map_err(|error| Error::Output { tensor, error })?;
+    let inside = size_of_val(&output[..]);
     if written > inside {
         let bytes = written - inside;
         return Err(Error::Padding { bytes });

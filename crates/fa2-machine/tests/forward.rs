@@ -3,7 +3,7 @@
 
 use fa2_cubecl::{Columns, FwdConfig, FwdPlan, Gpu, RowCopy, Tile, choose};
 use fa2_machine::{Kernel, KernelElement, problem};
-use fa2_testing::{CASES, Case, Causal, REPLAY, Report, composed, inputs, oracle};
+use fa2_testing::{CASES, Case, Causal, Expected, REPLAY, inputs};
 use half::{bf16, f16};
 use std::collections::HashMap;
 
@@ -49,15 +49,10 @@ fn check<E: KernelElement>(kernel: &Kernel, case: &Case) {
     let run = kernel
         .forward(case, &qkv, SCHEDULES)
         .unwrap_or_else(|error| panic!("{case} [{}]: {error}", kernel.config()));
-    let [q, k, v] = qkv.logical();
-    let reference = oracle::attention(case, &q, &k, &v);
-    let yardstick = composed::attention(case, &q, &k, &v);
+    let expected = Expected::of(case, &qkv);
     for (name, report) in [
-        (
-            "O",
-            Report::output(case, &run.output, &yardstick, &reference),
-        ),
-        ("LSE", Report::lse(case, &run.lse, &yardstick, &reference)),
+        ("O", expected.output(&run.output)),
+        ("LSE", expected.lse(&run.lse)),
     ] {
         assert!(
             report.passed,

@@ -1,5 +1,7 @@
 //! Q, K and V of a case: reproducible values, laid out as the case's storage says.
 
+use std::ops::Range;
+
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use rand_distr::StandardNormal;
 
@@ -100,10 +102,20 @@ impl<E: Element> Stored<E> {
     /// The elements in `[batch, heads, seq, head_dim]` order, without padding.
     #[must_use]
     pub fn logical(&self) -> Vec<E> {
-        let len = self.shape.iter().product();
-        (0..len)
-            .map(|index| self.data[offset(index, self.shape, self.strides)])
+        self.rows()
+            .flat_map(|row| &self.data[row])
+            .copied()
             .collect()
+    }
+
+    /// Where the elements of each row lie in `data`, in `[batch, heads, seq]` order.
+    pub fn rows(&self) -> impl Iterator<Item = Range<usize>> + use<E> {
+        let (shape, strides) = (self.shape, self.strides);
+        let [batch, heads, seq, dim] = shape;
+        (0..batch * heads * seq).map(move |row| {
+            let start = offset(row * dim, shape, strides);
+            start..start + dim
+        })
     }
 }
 

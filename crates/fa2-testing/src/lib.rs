@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! CASES / ARTICLE / REPLAY -> inputs::generate -> the engine under test --+
-//!                                   |-> oracle::attention (f64) ----------+-> tolerance::Report
+//!                                   |-> oracle::attention (f64) ----------+-> Expected -> Report
 //!                                   `-> composed::attention (low prec.) --+
 //! ```
 //!
@@ -16,6 +16,7 @@ pub mod cases;
 pub mod census;
 pub mod composed;
 pub mod element;
+pub mod expected;
 pub mod inputs;
 pub mod oracle;
 pub mod poison;
@@ -25,6 +26,7 @@ pub mod tolerance;
 pub use case::{Case, Causal, Inputs, Storage};
 pub use cases::{ARTICLE, CASES};
 pub use element::Element;
+pub use expected::Expected;
 pub use inputs::{Qkv, Stored};
 pub use oracle::Forward;
 pub use replay::REPLAY;

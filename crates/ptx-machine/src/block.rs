@@ -140,7 +140,8 @@ impl<'a> Block<'a> {
             let here: Vec<usize> = (0..warps.len())
                 .filter(|&warp| warps[warp].state == State::Waiting { barrier, threads })
                 .collect();
-            // Ended warps count as arrived at a barrier for the whole block.
+            // A barrier for the whole block is for the threads that have not ended (CUDA C++
+            // Programming Guide, compute capability 7.x, on bar.sync).
             let whole = threads as usize >= self.setup.threads();
             let ended = warps
                 .iter()

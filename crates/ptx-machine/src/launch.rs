@@ -164,29 +164,7 @@ impl<'a> Launch<'a> {
     /// # Errors
     /// What is wrong with the launch; or everything that the checks found, in the order of blocks.
     pub fn run(&self, memory: &GlobalMemory) -> Result<Measures, LaunchError> {
-        let setup = self.setup()?;
-        let [x, y, z] = self.grid;
-        let indices: Vec<[u32; 3]> = (0..z)
-            .flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
-            .collect();
-        let run = |index: &[u32; 3]| Block::run(&setup, memory, *index);
-        let atomics = |op: &Op| matches!(op, Op::Atomic { .. });
-        let results: Vec<_> = if self.kernel.code.iter().any(|i| atomics(&i.op)) {
-            indices.iter().map(run).collect()
-        } else {
-            indices.par_iter().map(run).collect()
-        };
-        let mut measures = Measures::default();
-        let mut violations = Vec::new();
-        for (block, found) in results {
-            measures.add(block);
-            violations.extend(found);
-        }
-        if violations.is_empty() {
-            Ok(measures)
-        } else {
-            Err(LaunchError::Violations(violations))
-        }
+        run(&self.setup()?, memory)
     }
 
     /// Runs the launch under seed 0 and `seeds` others, each from the same memory, whose final bytes
@@ -196,11 +174,14 @@ impl<'a> Launch<'a> {
     /// As [`run`](Self::run), or a [`ViolationKind::ScheduleDependent`].
     pub fn run_seeds(&self, memory: &GlobalMemory, seeds: u64) -> Result<Measures, LaunchError> {
         let start = memory.snapshot();
-        let measures = self.clone().seed(0).run(memory)?;
+        let mut setup = self.setup()?;
+        setup.seed = 0;
+        let measures = run(&setup, memory)?;
         let expected = memory.snapshot();
         for seed in 1..=seeds {
             memory.restore(&start);
-            self.clone().seed(seed).run(memory)?;
+            setup.seed = seed;
+            run(&setup, memory)?;
             let found = memory.snapshot();
             for ((name, expected), found) in memory.names().zip(&expected).zip(&found) {
                 let differs = expected.iter().zip(found).position(|(a, b)| a != b);
@@ -301,5 +282,31 @@ impl<'a> Launch<'a> {
         let dynamic = end.next_multiple_of(u64::from(align));
         let offsets = offsets.into_iter().map(|at| at.unwrap_or(dynamic));
         (offsets.collect(), dynamic as usize + self.dynamic_shared)
+    }
+}
+
+/// Runs every block of a launch.
+fn run(setup: &Setup<'_>, memory: &GlobalMemory) -> Result<Measures, LaunchError> {
+    let [x, y, z] = setup.grid;
+    let indices: Vec<[u32; 3]> = (0..z)
+        .flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
+        .collect();
+    let run = |index: &[u32; 3]| Block::run(setup, memory, *index);
+    let atomics = |op: &Op| matches!(op, Op::Atomic { .. });
+    let results: Vec<_> = if setup.kernel.code.iter().any(|i| atomics(&i.op)) {
+        indices.iter().map(run).collect()
+    } else {
+        indices.par_iter().map(run).collect()
+    };
+    let mut measures = Measures::default();
+    let mut violations = Vec::new();
+    for (block, found) in results {
+        measures.add(block);
+        violations.extend(found);
+    }
+    if violations.is_empty() {
+        Ok(measures)
+    } else {
+        Err(LaunchError::Violations(violations))
     }
 }

@@ -140,6 +140,22 @@ fn a_barrier_of_half_a_warp_does_not_order_the_other_half() {
     );
 }
 
+/// Where the guard is one of the two results, both are computed under the old guard.
+#[test]
+fn a_guard_that_its_instruction_writes_holds_for_both_results() {
+    computes(
+        "setp.lt.u32 %p1, %r1, 32; setp.lt.u32 %p2, %r1, 0;
+        @%p1 setp.lt.u32 %p1|%p2, %r1, 16;
+        selp.b32 %r4, 1, 0, %p1; selp.b32 %r5, 2, 0, %p2;
+        add.s32 %r4, %r4, %r5; st.global.b32 [%rd5], %r4; ret;",
+        |i| match i {
+            0..16 => 1,
+            16..32 => 2,
+            _ => 0,
+        },
+    );
+}
+
 #[test]
 fn shuffles_and_votes_exchange_lanes() {
     computes(

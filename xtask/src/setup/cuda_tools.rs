@@ -11,9 +11,11 @@ use crate::{process, progress, workspace};
 /// Tells child processes the folder that holds the tools.
 pub(crate) const VARIABLE: &str = "FA2_CUDA_TOOLS";
 
+/// The compiler; of one release for the code checks and for the CUDA C++ kernels.
+pub(super) const NVCC: &str = "nvidia-cuda-nvcc==13.0.88";
 /// The pins; cuobjdump and nvdisasm have no 13.0 on PyPI and read what ptxas 13.0 writes.
 const PACKAGES: [&str; 3] = [
-    "nvidia-cuda-nvcc==13.0.88",
+    NVCC,
     "nvidia-cuda-cuobjdump==13.2.78",
     "nvidia-cuda-nvdisasm==13.2.78",
 ];

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{install, install::Install, wheel};
+use super::{cuda_tools::NVCC, install, install::Install, wheel};
 use crate::workspace;
 
 /// The pins: one release of CUDA, and the CUTLASS whose CuTe the kernels were written for.
 const PACKAGES: [&str; 6] = [
-    "nvidia-cuda-nvcc==13.0.88",
+    NVCC,
     "nvidia-cuda-crt==13.0.88",
     "nvidia-nvvm==13.0.88",
     "nvidia-cuda-runtime==13.0.*",

@@ -2,7 +2,7 @@
 
 use burn::tensor::Element as BurnElement;
 use burn_fa2::{flash_attention, flash_attention_with_lse};
-use fa2_testing::{CASES, Case, Element, REPLAY, Report, composed, inputs, oracle, poison};
+use fa2_testing::{CASES, Case, Element, Expected, REPLAY, inputs, poison};
 use half::{bf16, f16};
 
 use crate::support::{cpu, options, tensors, values};
@@ -19,9 +19,7 @@ fn affordable(limit: usize) -> impl Iterator<Item = &'static Case> {
 
 fn conforms<E: Element + BurnElement>(case: &Case) {
     let qkv = inputs::generate::<E>(case, 17);
-    let [q, k, v] = qkv.logical();
-    let reference = oracle::attention(case, &q, &k, &v);
-    let yardstick = composed::attention(case, &q, &k, &v);
+    let expected = Expected::of(case, &qkv);
 
     let [q, k, v] = tensors(case, &qkv, &cpu());
     let (output, lse) = flash_attention_with_lse(q, k, v, options(case));
@@ -30,9 +28,9 @@ fn conforms<E: Element + BurnElement>(case: &Case) {
 
     let (output, lse) = (values::<E, 4>(output), values::<f32, 3>(lse));
     assert_eq!(poison::first_unwritten(&output), None, "{case}");
-    let report = Report::output(case, &output, &yardstick, &reference);
+    let report = expected.output(&output);
     assert!(report.passed, "O in {} of {case}: {report}", E::NAME);
-    let report = Report::lse(case, &lse, &yardstick, &reference);
+    let report = expected.lse(&lse);
     assert!(report.passed, "LSE in {} of {case}: {report}", E::NAME);
 }
 
@@ -74,11 +72,9 @@ fn one_key_gives_its_value_exactly() {
 fn a_planted_error_of_one_percent_is_caught() {
     let case = Case::new("planted", 1, 2, 33, 64);
     let qkv = inputs::generate::<f16>(&case, 5);
-    let [q, k, v] = qkv.logical();
-    let reference = oracle::attention(&case, &q, &k, &v);
-    let yardstick = composed::attention(&case, &q, &k, &v);
+    let expected = Expected::of(&case, &qkv);
     let [q, k, v] = tensors(&case, &qkv, &cpu());
     let wrong = options(&case).with_scale(1.01 * case.scale_value());
     let output = values::<f16, 4>(flash_attention(q, k, v, wrong));
-    assert!(!Report::output(&case, &output, &yardstick, &reference).passed);
+    assert!(!expected.output(&output).passed);
 }

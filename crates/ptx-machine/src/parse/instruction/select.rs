@@ -3,7 +3,7 @@
 use super::call::{Call, Modifiers};
 use crate::{
     alu::{AluKind, Logic},
-    module::{Comparison, RegisterClass, RegisterId, ScalarType as T},
+    module::{Comparison, Operand, RegisterClass, RegisterId, ScalarType as T},
     parse::{ParseError, operand::Written},
 };
 
@@ -57,9 +57,14 @@ pub(super) fn setp(mut call: Call<'_, '_>) -> Result<(), ParseError> {
     }
     let (first, second) = results(&call)?;
     let mut results = vec![(first, comparison), (second, opposite(comparison, ty))];
-    // The two become two instructions, so the predicate that is read too must be written last.
-    if first.is_some_and(|id| sources.contains(&crate::module::Operand::Register(id))) {
-        results.reverse();
+    // The two become two instructions, so a predicate that is read too, as a source or as the guard,
+    // must be written last. With two of these there is no such order.
+    let guard = call.place.guard.map(|guard| guard.predicate);
+    let is_read = |id| guard == Some(id) || sources.contains(&Operand::Register(id));
+    match (first.is_some_and(is_read), second.is_some_and(is_read)) {
+        (true, true) => return Err(call.unsupported()),
+        (true, false) => results.reverse(),
+        (false, _) => {}
     }
     for (destination, comparison) in results {
         if let Some(destination) = destination {

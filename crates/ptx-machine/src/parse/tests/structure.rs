@@ -256,6 +256,7 @@ fn second_result_of_setp_is_the_opposite_and_does_not_spoil_its_source() {
         .collect();
     assert_eq!(comparisons, [(P + 1, Comparison::Geu), (P, Comparison::Lt)]);
     assert_eq!(parse("setp.ne.b32 _|%p1, %r0, %r1;").unwrap().code.len(), 1);
+    assert!(parse("@%p1 setp.lt.and.f32 %p0|%p1, %r0, %r1, %p0;").is_err());
 }
 
 #[test]
