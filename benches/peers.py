@@ -23,7 +23,7 @@ import statistics
 import subprocess
 import sys
 
-import plot
+from record import read_record, row_key, table, write_record
 
 PATHS = ("torch_flash", "torch_cudnn")
 INPUT_SETS = 2
@@ -65,6 +65,15 @@ def paper_grid():
         for causal in (False, True)
         for s in (512, 1024, 2048, 4096, 8192, 16384)
     ]
+
+
+def article_grid():
+    """The rows of the article's table: batch times heads, and length."""
+    rows = ((1, 64), (1, 512), (1, 2048), (1, 4096), (8, 4096), (32, 2048))
+    return [Shape("f16", 1, h, h, s, s, 64, causal) for causal in (False, True) for h, s in rows]
+
+
+GRIDS = {"paper": paper_grid, "article": article_grid}
 
 
 def read_shapes(path):
@@ -254,7 +263,7 @@ def merge(records):
             if record[field] != first[field]:
                 sys.exit(f"Not merged: one record has {field} {first[field]!r}, another {record[field]!r}")
     methods = list(dict.fromkeys(record["method"] for record in records))
-    rows = {plot.row_key(row): row for record in records for row in record["rows"]}
+    rows = {row_key(row): row for record in records for row in record["rows"]}
     return {
         **first,
         "versions": {name: version for record in records for name, version in record["versions"].items()},
@@ -268,7 +277,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shapes", metavar="FILE", help="shapes to measure, as JSON")
-    what.add_argument("--grid", choices=["paper"], help="a set of shapes to measure")
+    what.add_argument("--grid", choices=list(GRIDS), help="a set of shapes to measure")
     parser.add_argument("--paths", default=",".join(PATHS), help="what to measure, separated by commas [%(default)s]")
     parser.add_argument("--rounds", type=int, default=15, help="timed windows of each path and shape [%(default)s]")
     parser.add_argument("--merge", nargs="+", default=[], metavar="RECORD", help="records to merge, ours first")
@@ -281,15 +290,15 @@ def main():
         parser.error(f"--paths: there is no {', '.join(unknown)}; there are {', '.join(PATHS)}")
     if args.rounds < 1:
         parser.error(f"--rounds: {args.rounds} is below 1")
-    records = [plot.read_record(path) for path in args.merge]
+    records = [read_record(path) for path in args.merge]
     if args.shapes or args.grid:
-        records.append(measure(read_shapes(args.shapes) if args.shapes else paper_grid(), paths, args.rounds))
+        records.append(measure(read_shapes(args.shapes) if args.shapes else GRIDS[args.grid](), paths, args.rounds))
     if not records:
         parser.error("there is nothing to do: give --shapes or --grid, or --merge")
     record = merge(records)
     if args.out:
-        plot.write_record(args.out, record)
-    print(plot.table(record))
+        write_record(args.out, record)
+    print(table(record))
 
 
 if __name__ == "__main__":

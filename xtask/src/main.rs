@@ -43,7 +43,7 @@ enum Command {
     /// Run the conformance suite on this machine's NVIDIA GPU.
     Gpu(Arguments),
     /// Measure the speed on this machine's NVIDIA GPU, against PyTorch where it is installed.
-    Bench(Arguments),
+    Bench(bench::Options),
     /// Compile a kernel configuration without a GPU: registers, spills, SASS census, and its measures in
     /// the PTX machine.
     Ptx(Arguments),
@@ -86,7 +86,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Tidy => tidy::run(&command_names()),
         Command::Setup => setup::for_code_checks().map(drop),
         Command::Gpu(arguments) => gpu::run(&arguments.rest),
-        Command::Bench(arguments) => bench::run(&arguments.rest),
+        Command::Bench(options) => bench::run(options),
         Command::Ptx(arguments) => ptx::run(&arguments.rest),
         Command::Kernels => kernels::run(),
     }

@@ -2,18 +2,18 @@
 
 use anyhow::{Context, Result};
 use fa2_cubecl::{Dtype, Mask, Problem};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// One measured shape on one path.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// fwd, bwd, ...
-    pub pass: &'static str,
+    pub pass: String,
     /// The implementation.
     pub path: String,
     /// f16 or bf16.
-    pub dtype: &'static str,
+    pub dtype: String,
     /// Batch entries.
     pub b: usize,
     /// Query heads.
@@ -45,12 +45,13 @@ impl Row {
         ms.sort_by(f64::total_cmp);
         let ms = [ms[0], ms[ms.len() / 2], ms[ms.len() - 1]];
         Self {
-            pass: "fwd",
+            pass: "fwd".into(),
             path: path.into(),
             dtype: match problem.dtype {
                 Dtype::F16 => "f16",
                 Dtype::Bf16 => "bf16",
-            },
+            }
+            .into(),
             b: problem.batch,
             h: problem.heads_q,
             hkv: problem.heads_kv,
@@ -67,12 +68,18 @@ impl Row {
 }
 
 /// Rows with the facts of their machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The GPU's name.
     pub gpu: String,
     /// The driver's version.
     pub driver: String,
+    /// Processor and cores.
+    #[serde(default)]
+    pub machine: String,
+    /// Largest clocks of multiprocessors and memory, and the power limit.
+    #[serde(default)]
+    pub clocks: String,
     /// Day of the run.
     pub date: String,
     /// Commit of the code.
@@ -86,6 +93,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// Where the file can't be read or is none.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is no record of measurements", path.display()))
+    }
+
     /// Writes `path` and, beside it, the rows as CSV.
     ///
     /// # Errors
@@ -121,18 +138,4 @@ impl Record {
         let csv_path = path.with_extension("csv");
         std::fs::write(&csv_path, csv).with_context(|| csv_path.display().to_string())
     }
-}
-
-/// Version of the NVIDIA driver, as the kernel module reports it.
-#[must_use]
-pub fn driver() -> String {
-    // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let is_version = |word: &&str| {
-        word.split('.').count() >= 2 && word.starts_with(|c: char| c.is_ascii_digit())
-    };
-    text.split_whitespace()
-        .find(is_version)
-        .unwrap_or("unknown")
-        .to_owned()
 }

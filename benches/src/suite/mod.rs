@@ -1,17 +1,20 @@
-//! The conformance suite on a GPU: the kernel against the f64 oracle, poisoned and repeated.
+//! The conformance suite on a GPU: the kernels against the f64 oracle, poisoned and repeated.
 
+pub mod article;
 pub mod conformance;
-pub mod engine;
 pub mod extras;
 pub mod fragment_map;
 pub mod large;
+pub mod loaded;
 pub mod memory;
 pub mod op;
+pub mod ordering;
 pub mod plans;
 pub mod repeat;
 pub mod tally;
 
-use anyhow::{Context, Result, bail};
+use crate::engine::{EngineArg, has_cute};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,11 +39,23 @@ pub struct SuiteArgs {
     /// Plans that the heuristics choose, and no forced ones.
     #[arg(long)]
     chosen_only: bool,
+    /// Engines to check; without it, all that this build has.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    engines: Vec<EngineArg>,
 }
 
 impl SuiteArgs {
     fn device(&self) -> usize {
         self.device
+    }
+
+    fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
+        let all = [EngineArg::Cubecl, EngineArg::Cute];
+        let asked = move |engine: &EngineArg| match self.engines.is_empty() {
+            true => *engine == EngineArg::Cubecl || has_cute(),
+            false => self.engines.contains(engine),
+        };
+        all.into_iter().filter(asked)
     }
 
     fn selects(&self, case: &fa2_testing::Case) -> bool {
@@ -58,11 +73,19 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     let client = device.client();
     let gpu = fa2_cubecl::gpu(&client)?;
     println!("{} (sm_{})", client.properties().identity.name, gpu.sm);
+    if args.engines.is_empty() && !has_cute() {
+        println!("without the CuTe kernels: this build has none (see kernels/README.md)");
+    }
+    ensure!(
+        has_cute() || !args.engines.contains(&EngineArg::Cute),
+        "--engines cute: this build has no CuTe kernels (see kernels/README.md)"
+    );
     let mut tally = Tally::new(progress());
     fragment_map::check(&client, &mut tally);
     conformance::check::<f16>(&client, gpu, args, &mut tally);
     conformance::check::<bf16>(&client, gpu, args, &mut tally);
-    conformance::check_article(&client, args, &mut tally);
+    article::check(&client, args, &mut tally);
+    ordering::check(&client, args, &mut tally);
     repeat::check(&client, args, &mut tally);
     op::check::<f16>(args, &mut tally);
     op::check::<bf16>(args, &mut tally);

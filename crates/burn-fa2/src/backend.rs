@@ -31,15 +31,16 @@ pub(crate) trait FlashAttentionOps: Backend {
         call: Call,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// dQ, dK and dV, from `dS = P * (dO V^T - delta)` with `delta = rowsum(dO * O) - dLSE`.
+    /// dQ, dK and dV of what `fa2_forward` gave, for the gradients of both outputs.
     #[fusion(meta = metadata::backward)]
     fn fa2_backward(
         q: FloatTensor<Self>,
         k: FloatTensor<Self>,
         v: FloatTensor<Self>,
+        o: FloatTensor<Self>,
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
-        delta: FloatTensor<Self>,
+        d_lse: FloatTensor<Self>,
         call: Call,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 }
@@ -70,9 +71,10 @@ mod metadata {
         q: &TensorSpec,
         k: &TensorSpec,
         v: &TensorSpec,
+        _o: &TensorSpec,
         _lse: &TensorSpec,
         _d_o: &TensorSpec,
-        _delta: &TensorSpec,
+        _d_lse: &TensorSpec,
         _: &Call,
     ) -> (TensorSpec, TensorSpec, TensorSpec) {
         (q.clone(), k.clone(), v.clone())
@@ -103,13 +105,14 @@ macro_rules! impl_composed {
                 q: FloatTensor<Self>,
                 k: FloatTensor<Self>,
                 v: FloatTensor<Self>,
+                o: FloatTensor<Self>,
                 lse: FloatTensor<Self>,
                 d_o: FloatTensor<Self>,
-                delta: FloatTensor<Self>,
+                d_lse: FloatTensor<Self>,
                 call: Call,
             ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-                let saved = crate::composed::Saved { q, k, v, lse };
-                crate::composed::backward::<Self>(saved, d_o, delta, call)
+                let saved = crate::composed::Saved { q, k, v, o, lse };
+                crate::composed::backward::<Self>(saved, d_o, d_lse, call)
             }
         }
     };

@@ -51,6 +51,7 @@ pub(crate) struct Saved<B: Backend> {
     pub(crate) q: FloatTensor<B>,
     pub(crate) k: FloatTensor<B>,
     pub(crate) v: FloatTensor<B>,
+    pub(crate) o: FloatTensor<B>,
     pub(crate) lse: FloatTensor<B>,
 }
 
@@ -117,20 +118,21 @@ pub(crate) fn forward<B: Backend>(
     )
 }
 
-/// dQ, dK and dV.
+/// dQ, dK and dV, from the gradients of O and of LSE.
 pub(crate) fn backward<B: Backend>(
     saved: Saved<B>,
     d_o: FloatTensor<B>,
-    delta: FloatTensor<B>,
+    d_lse: FloatTensor<B>,
     call: Call,
 ) -> (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>) {
-    let Saved { q, k, v, lse } = saved;
+    let Saved { q, k, v, o, lse } = saved;
     let (dtype, device) = (q.dtype(), q.device());
     let sizes = Sizes::new(q.shape().dims(), k.shape().dims(), v.shape().dims());
     if sizes.without_scores() {
         let zeros = |like: &FloatTensor<B>| B::float_zeros(like.shape(), &device, float(dtype));
         return (zeros(&q), zeros(&k), zeros(&v));
     }
+    let delta = B::float_sub(delta::<B>(d_o.clone(), o), d_lse);
     let factor = product_dtype::<B>(dtype, &device);
     let [q, k, v, d_o] = [q, k, v, d_o].map(|operand| B::float_cast(operand, factor));
     let columns = |rows| {
@@ -166,7 +168,7 @@ pub(crate) fn backward<B: Backend>(
 }
 
 /// `rowsum(dO * O)`.
-pub(crate) fn delta<B: Backend>(d_o: FloatTensor<B>, o: FloatTensor<B>) -> FloatTensor<B> {
+fn delta<B: Backend>(d_o: FloatTensor<B>, o: FloatTensor<B>) -> FloatTensor<B> {
     let sums = softmax_dtype(o.dtype());
     let [batch, heads, seq, _] = o.shape().dims();
     let products = B::float_mul(B::float_cast(d_o, sums), B::float_cast(o, sums));

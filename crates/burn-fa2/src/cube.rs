@@ -1,4 +1,4 @@
-//! The passes on Burn's CubeCL backend: the kernel where it was chosen, separate operations
+//! The passes on Burn's CubeCL backend: a kernel where one was chosen, separate operations
 //! elsewhere.
 
 use burn::backend::tensor::FloatTensor;
@@ -19,9 +19,9 @@ impl FlashAttentionOps for CubeBackend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         match call.path {
             #[cfg(feature = "cuda")]
-            Path::Kernel => crate::kernel::forward(q, k, v, call),
+            Path::CubeCl | Path::Cute => crate::kernel::forward(q, k, v, call),
             #[cfg(not(feature = "cuda"))]
-            Path::Kernel => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
             Path::Composed => {
                 composed::forward::<Self>(q, k, v, Scores::new(call.mask, call.scale))
             }
@@ -33,11 +33,12 @@ impl FlashAttentionOps for CubeBackend {
         q: FloatTensor<Self>,
         k: FloatTensor<Self>,
         v: FloatTensor<Self>,
+        o: FloatTensor<Self>,
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
-        delta: FloatTensor<Self>,
+        d_lse: FloatTensor<Self>,
         call: Call,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        composed::backward::<Self>(Saved { q, k, v, lse }, d_o, delta, call)
+        composed::backward::<Self>(Saved { q, k, v, o, lse }, d_o, d_lse, call)
     }
 }

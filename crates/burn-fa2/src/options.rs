@@ -31,12 +31,16 @@ pub enum Mask {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The kernel where it serves, the composed path elsewhere. The choice and its reason go to the
-    /// `log` crate at level `info`, once per reason and process.
+    /// The CubeCL kernel where it serves, else the CuTe kernel (feature `cute`) where that one does,
+    /// else the composed path. The choice and its reason go to the `log` crate at level `info`, once
+    /// per reason and process.
     #[default]
     Auto,
     /// The CubeCL kernel, or an error that says why it can't serve.
     CubeCl,
+    /// The CUDA C++ kernel written with CuTe, or an error that says why it can't serve. Needs the
+    /// feature `cute`.
+    Cute,
     /// Separate Burn operations, which hold the whole score matrix in memory. Any device, any
     /// dtype.
     Composed,

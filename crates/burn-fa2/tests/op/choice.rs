@@ -17,7 +17,12 @@ fn options_survive_json() {
         Mask::Causal(CausalAlignment::BottomRight),
         Mask::Causal(CausalAlignment::TopLeft),
     ] {
-        for strategy in [Strategy::Auto, Strategy::CubeCl, Strategy::Composed] {
+        for strategy in [
+            Strategy::Auto,
+            Strategy::CubeCl,
+            Strategy::Cute,
+            Strategy::Composed,
+        ] {
             let plain = FlashAttentionOptions::default()
                 .with_mask(mask)
                 .with_strategy(strategy);
