@@ -22,14 +22,17 @@
 //! # Ok::<(), fa2_cute::ChooseError>(())
 //! ```
 
+mod choose;
+mod error;
 mod kernels;
 mod params;
+mod problem;
 
-pub use kernels::{
-    Choice, ChooseError, Dtype, Family, FwdProblem, Gpu, KernelInfo, MaskKind, choose, kernel,
-    kernels,
-};
+pub use choose::{Choice, Gpu, choose};
+pub use error::ChooseError;
+pub use kernels::{Family, KernelInfo, kernel, kernels};
 pub use params::{FwdParams, FwdStrides, TeachingParams};
+pub use problem::{Dtype, FwdProblem, MaskKind};
 
 /// Machine code of the kernels for several architectures, and PTX for those that come after; for
 /// `cuModuleLoadData`. Empty where `FA2_CUTE_UNITS=none` was set.

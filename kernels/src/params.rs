@@ -2,7 +2,8 @@
 //!
 //! Device addresses are plain numbers here: this crate touches no device memory.
 
-use crate::kernels::{Choice, FwdProblem};
+use crate::choose::Choice;
+use crate::problem::FwdProblem;
 
 /// Strides of a `[batch, heads, rows, columns]` tensor with contiguous columns, in elements.
 #[repr(C)]
