@@ -211,9 +211,10 @@ impl fmt::Display for Sizes {
             warps,
             row_copy,
         } = self;
+        let plural = if *warps == 1 { "" } else { "s" };
         write!(
             f,
-            "D = {head_dim}, BM = {block_m}, BN = {block_n}, {warps} warps, {row_copy} copies"
+            "D = {head_dim}, BM = {block_m}, BN = {block_n}, {warps} warp{plural}, {row_copy} copies"
         )
     }
 }

@@ -118,6 +118,7 @@ fn print(text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace;
     use clap::Parser;
 
     #[derive(Parser)]
@@ -144,6 +145,27 @@ mod tests {
             error("mma-c --columns 60..65"),
             "--columns 60..65: the layout has 64 columns"
         );
+    }
+
+    #[test]
+    fn documentation_shows_what_the_command_prints_and_draws() {
+        let docs = workspace::root().join("docs");
+        let read = |file: &str| fs::read_to_string(docs.join(file)).expect("the file is there");
+        let map = Name::MmaC
+            .map(&Sizes::ARTICLE)
+            .expect("the sizes are valid");
+        let mut printed = text::description(Name::MmaC, &Sizes::ARTICLE, &map);
+        printed.push_str(&text::table(&Picture::of(&map), 0..10, 0..10));
+        let indented: String = printed
+            .lines()
+            .map(|line| format!("    {line}\n"))
+            .collect();
+        assert!(read("layouts.md").contains(&indented), "{indented}");
+
+        let sizes = Sizes::new(64, [16, 16], 1, RowCopy::HalfRow).expect("the sizes are valid");
+        let map = Name::MmaC.map(&sizes).expect("the sizes are valid");
+        let drawn = Picture::of(&map).svg(0..16, 0..16);
+        assert!(read("layouts.svg") == drawn, "draw docs/layouts.svg again");
     }
 
     #[test]

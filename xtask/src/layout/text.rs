@@ -69,7 +69,7 @@ pub(crate) fn table(picture: &Picture, rows: Range<usize>, columns: Range<usize>
         .map(|(row, column)| label(row, column).len())
         .max()
         .unwrap_or(0);
-    let margin = rows.end.to_string().len();
+    let margin = rows.end.saturating_sub(1).to_string().len();
     let mut text = format!("{:MARGIN$}{}\n", "table", picture.legend);
     let mut line = |name: String, cells: Vec<String>| {
         let cells: String = cells
