@@ -1,8 +1,8 @@
 // Prints CuTe's own layouts of the kernels, on the host: no GPU is needed.
 //
 //   sizes D BM BN warps copies          begins a kernel; copies: half-row or whole-row
-//   layout NAME SHAPE:STRIDE            a layout: (thread, value) -> row + rows column in the tile of
-//                                       one step, (row, column) -> element, or value -> register
+//   layout NAME SHAPE:STRIDE            (thread, value) -> row + rows column in the tile of one
+//                                       step, (row, column) -> element, or value -> register
 //   tile NAME rows columns              the tile of one step, where NAME has threads and values
 //   map NAME thread value row column    who owns a coordinate of the whole tile
 //   offset NAME row column element      where it is in shared memory
@@ -97,14 +97,16 @@ void map(char const* name, int threads, Partition const& partition) {
 template <class Copy, class Tile>
 void source(char const* name, Tile const& tile) {
   show(name, Copy{}.get_layoutS_TV(), tile_rows<Copy>(), tile_columns<Copy>());
-  map(name, int(size(Copy{})), [&](int thread) { return Copy{}.get_slice(thread).partition_S(tile); });
+  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_S(tile); };
+  map(name, int(size(Copy{})), of);
 }
 
 // What a copy writes.
 template <class Copy, class Tile>
 void target(char const* name, Tile const& tile) {
   show(name, Copy{}.get_layoutD_TV(), tile_rows<Copy>(), tile_columns<Copy>());
-  map(name, int(size(Copy{})), [&](int thread) { return Copy{}.get_slice(thread).partition_D(tile); });
+  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_D(tile); };
+  map(name, int(size(Copy{})), of);
 }
 
 template <class Tile>
@@ -157,7 +159,9 @@ void print_all() {
   target<typename Kernel::S2rBt>("s2r_bt", dn);
 
   // The operands and the sum of S = Q K^T.
-  int const tile_m = tile_size<0>(Mma{}), tile_n = tile_size<1>(Mma{}), tile_k = tile_size<2>(Mma{});
+  int const tile_m = tile_size<0>(Mma{});
+  int const tile_n = tile_size<1>(Mma{});
+  int const tile_k = tile_size<2>(Mma{});
   show("mma_a", Mma{}.get_layoutA_TV(), tile_m, tile_k);
   show("mma_b", Mma{}.get_layoutB_TV(), tile_n, tile_k);
   show("mma_c", Mma{}.get_layoutC_TV(), tile_m, tile_n);

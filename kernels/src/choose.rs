@@ -1,15 +1,28 @@
-//! Which kernel serves a problem on a device, and how its work is laid out.
+//! Which kernel serves a problem, and how it runs.
 
 use crate::error::ChooseError;
-use crate::kernels::{Family, KernelInfo, kernels};
-use crate::problem::{FwdProblem, MaskKind};
+use crate::kernels::{Dtype, Family, KernelInfo, MaskKind, kernels};
 
-/// Largest grid along x.
-const MAX_CTAS: u64 = i32::MAX as u64;
-/// Shared memory that the system keeps of each CTA on a multiprocessor.
-const RESERVED_BYTES: u32 = 1024;
-/// Keys and values that may stay in L2 while a section is worked on: a third of an A100's 40 MB.
-const SECTION_BYTES: u64 = 13 << 20;
+/// The facts of a problem that the choice depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FwdProblem {
+    /// Batch entries.
+    pub batch: u32,
+    /// Heads of Q and O.
+    pub heads_q: u32,
+    /// Heads of K and V; a divisor of `heads_q`.
+    pub heads_kv: u32,
+    /// Rows of Q and O.
+    pub seq_q: u32,
+    /// Rows of K and V.
+    pub seq_k: u32,
+    /// Columns of all four.
+    pub head_dim: u32,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Which keys a query sees.
+    pub mask: MaskKind,
+}
 
 /// What the choice needs to know of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +45,24 @@ pub struct Choice {
     pub section: u32,
 }
 
+/// Columns of a 16-byte chunk.
+const CHUNK: u32 = 8;
+/// Half of `i32`, so that a row plus the causal offset, and a block's end, can't overflow.
+const MAX_ROWS: u32 = i32::MAX as u32 / 2;
+/// Largest grid along x.
+const MAX_CTAS: u64 = i32::MAX as u64;
+/// Shared memory that the system keeps of each CTA on a multiprocessor.
+const RESERVED_BYTES: u32 = 1024;
+/// Keys and values that may stay in L2 while a section is worked on: a third of an A100's 40 MB.
+const SECTION_BYTES: u64 = 13 << 20;
+
 /// The kernel for `problem` on `gpu`: the first in the table of which two CTAs fit a
 /// multiprocessor, else the first that fits at all.
 ///
 /// # Errors
 /// The first rule that the problem or the device breaks.
 pub fn choose(problem: &FwdProblem, gpu: Gpu) -> Result<Choice, ChooseError> {
-    problem.validate()?;
+    validate(problem)?;
     let serves = |kernel: &&KernelInfo| {
         kernel.family == Family::General
             && kernel.dtype == problem.dtype
@@ -57,16 +81,88 @@ pub fn choose(problem: &FwdProblem, gpu: Gpu) -> Result<Choice, ChooseError> {
             .filter(serves)
             .filter(|k| k.head_dim == head_dim)
     };
-    let fits = |kernel: &KernelInfo, ctas: u32| {
-        ctas * (kernel.shared_bytes + RESERVED_BYTES) <= gpu.shared_bytes + RESERVED_BYTES
-    };
     let kernel = candidates()
-        .find(|kernel| fits(kernel, 2))
-        .or_else(|| candidates().find(|kernel| fits(kernel, 1)))
+        .find(|kernel| fits(kernel, gpu, 2))
+        .or_else(|| candidates().find(|kernel| fits(kernel, gpu, 1)))
         .or_else(|| candidates().min_by_key(|kernel| kernel.shared_bytes))
         .ok_or(ChooseError::HeadDim(problem.head_dim))?;
+    planned(kernel, problem, gpu)
+}
+
+/// How `problem` runs on `kernel`, whatever [`choose`] would take.
+///
+/// # Errors
+/// As [`choose`], and where the kernel is for another element type, mask or head size.
+pub fn choose_kernel(
+    kernel: &'static KernelInfo,
+    problem: &FwdProblem,
+    gpu: Gpu,
+) -> Result<Choice, ChooseError> {
+    validate(problem)?;
+    let is_kin = kernel.family == Family::General
+        && (kernel.dtype, kernel.mask) == (problem.dtype, problem.mask)
+        && kernel.head_dim >= problem.head_dim;
+    if !is_kin {
+        let FwdProblem {
+            dtype,
+            mask,
+            head_dim,
+            ..
+        } = problem;
+        return Err(ChooseError::Mismatch {
+            name: kernel.name,
+            problem: format!("{dtype:?}, head_dim {head_dim}, mask {mask:?}"),
+        });
+    }
+    planned(kernel, problem, gpu)
+}
+
+/// CTAs of a teaching kernel on `[heads_total, seq, 64]` tensors.
+///
+/// # Errors
+/// Where the kernel is not one, `seq` is no positive multiple of its blocks, or the device too small.
+pub fn teaching_grid(
+    kernel: &'static KernelInfo,
+    [heads_total, seq]: [usize; 2],
+    gpu: Gpu,
+) -> Result<u32, ChooseError> {
+    let block = kernel.block_m as usize;
+    if kernel.family != Family::Teaching || seq == 0 || !seq.is_multiple_of(block) {
+        return Err(ChooseError::Mismatch {
+            name: kernel.name,
+            problem: format!("a teaching run of {seq} rows"),
+        });
+    }
+    runs(kernel, gpu)?;
+    grid((seq / block) as u64, heads_total as u64)
+}
+
+fn planned(
+    kernel: &'static KernelInfo,
+    problem: &FwdProblem,
+    gpu: Gpu,
+) -> Result<Choice, ChooseError> {
+    runs(kernel, gpu)?;
+    let m_blocks = problem.seq_q.div_ceil(kernel.block_m);
+    let heads_total = u64::from(problem.batch) * u64::from(problem.heads_q);
+    let grid_x = grid(u64::from(m_blocks), heads_total)?;
+    Ok(Choice {
+        kernel,
+        grid_x,
+        m_blocks,
+        section: section(problem).min(heads_total as u32),
+    })
+}
+
+/// Whether `ctas` of the kernel share a multiprocessor.
+fn fits(kernel: &KernelInfo, gpu: Gpu, ctas: u32) -> bool {
+    ctas * (kernel.shared_bytes + RESERVED_BYTES) <= gpu.shared_bytes + RESERVED_BYTES
+}
+
+/// Whether the kernel is in this build and the device large enough.
+fn runs(kernel: &'static KernelInfo, gpu: Gpu) -> Result<(), ChooseError> {
     let &KernelInfo { name, unit, .. } = kernel;
-    if !fits(kernel, 1) {
+    if !fits(kernel, gpu, 1) {
         return Err(ChooseError::SharedMemory {
             name,
             bytes: kernel.shared_bytes,
@@ -76,9 +172,11 @@ pub fn choose(problem: &FwdProblem, gpu: Gpu) -> Result<Choice, ChooseError> {
     if !kernel.is_built {
         return Err(ChooseError::NotBuilt { name, unit });
     }
-    let m_blocks = problem.seq_q.div_ceil(kernel.block_m);
-    let heads_total = u64::from(problem.batch) * u64::from(problem.heads_q);
-    let ctas = u64::from(m_blocks).saturating_mul(heads_total);
+    Ok(())
+}
+
+fn grid(m_blocks: u64, heads_total: u64) -> Result<u32, ChooseError> {
+    let ctas = m_blocks.saturating_mul(heads_total);
     if ctas > MAX_CTAS {
         return Err(ChooseError::TooLarge {
             name: "batch x heads_q x query blocks",
@@ -86,12 +184,44 @@ pub fn choose(problem: &FwdProblem, gpu: Gpu) -> Result<Choice, ChooseError> {
             limit: MAX_CTAS,
         });
     }
-    Ok(Choice {
-        kernel,
-        grid_x: ctas as u32,
-        m_blocks,
-        section: section(problem).min(heads_total as u32),
-    })
+    Ok(ctas as u32)
+}
+
+fn validate(problem: &FwdProblem) -> Result<(), ChooseError> {
+    let &FwdProblem {
+        batch,
+        heads_q,
+        heads_kv,
+        seq_q,
+        seq_k,
+        head_dim,
+        ..
+    } = problem;
+    let sizes = [
+        ("batch", batch),
+        ("heads_q", heads_q),
+        ("heads_kv", heads_kv),
+        ("seq_q", seq_q),
+    ];
+    if let Some(&(name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+        return Err(ChooseError::Empty { name });
+    }
+    if !heads_q.is_multiple_of(heads_kv) {
+        return Err(ChooseError::Heads { heads_q, heads_kv });
+    }
+    if head_dim == 0 || !head_dim.is_multiple_of(CHUNK) {
+        return Err(ChooseError::HeadDim(head_dim));
+    }
+    for (name, rows) in [("seq_q", seq_q), ("seq_k", seq_k)] {
+        if rows > MAX_ROWS {
+            return Err(ChooseError::TooLarge {
+                name,
+                value: u64::from(rows),
+                limit: u64::from(MAX_ROWS),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Heads whose query blocks are scheduled together.
@@ -110,75 +240,4 @@ fn section(problem: &FwdProblem) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::problem::Dtype;
-
-    const H200: Gpu = Gpu {
-        shared_bytes: 232_448,
-    };
-    const ADA: Gpu = Gpu {
-        shared_bytes: 101_376,
-    };
-
-    fn problem(head_dim: u32) -> FwdProblem {
-        FwdProblem {
-            batch: 2,
-            heads_q: 8,
-            heads_kv: 2,
-            seq_q: 1000,
-            seq_k: 1000,
-            head_dim,
-            dtype: Dtype::F16,
-            mask: MaskKind::Causal,
-        }
-    }
-
-    /// The choice's name, whether or not this build has the kernel.
-    fn name(head_dim: u32, gpu: Gpu) -> &'static str {
-        match choose(&problem(head_dim), gpu) {
-            Ok(choice) => choice.kernel.name,
-            Err(ChooseError::NotBuilt { name, .. }) => name,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    #[test]
-    fn smallest_compiled_head_dim_that_holds_the_columns_serves() {
-        for (columns, expected) in [
-            (8, "fa2_fwd_f16_d32_causal"),
-            (64, "fa2_fwd_f16_d64_causal"),
-            (72, "fa2_fwd_f16_d96_causal"),
-            (104, "fa2_fwd_f16_d128_causal"),
-            (136, "fa2_fwd_f16_d192_causal"),
-            (256, "fa2_fwd_f16_d256_causal"),
-        ] {
-            assert_eq!(name(columns, H200), expected);
-        }
-    }
-
-    #[test]
-    fn little_shared_memory_takes_the_small_tile() {
-        assert_eq!(name(128, ADA), "fa2_fwd_f16_d128_causal_small");
-        assert_eq!(name(256, ADA), "fa2_fwd_f16_d256_causal");
-    }
-
-    #[test]
-    fn broken_rules_are_named() {
-        let odd = FwdProblem {
-            head_dim: 12,
-            ..problem(64)
-        };
-        assert_eq!(choose(&odd, H200), Err(ChooseError::HeadDim(12)));
-        assert_eq!(choose(&problem(264), H200), Err(ChooseError::HeadDim(264)));
-        let heads = FwdProblem {
-            heads_kv: 3,
-            ..problem(64)
-        };
-        let error = ChooseError::Heads {
-            heads_q: 8,
-            heads_kv: 3,
-        };
-        assert_eq!(choose(&heads, H200), Err(error));
-    }
-}
+mod tests;

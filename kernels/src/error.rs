@@ -1,9 +1,9 @@
-//! Why no kernel serves a problem: one variant a rule, with the value and the rule.
+//! Why no kernel runs: one variant a rule, with the value and the rule.
 
 use thiserror::Error;
 
 /// Why no kernel serves a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ChooseError {
     /// A size that must not be 0.
@@ -32,6 +32,14 @@ pub enum ChooseError {
         value: u64,
         /// What it may be at most.
         limit: u64,
+    },
+    /// A forced kernel is for other problems.
+    #[error("{name} does not serve {problem}")]
+    Mismatch {
+        /// The kernel.
+        name: &'static str,
+        /// What it was asked for.
+        problem: String,
     },
     /// The unit was left out by `FA2_CUTE_UNITS`.
     #[error("{name} was not compiled: FA2_CUTE_UNITS left its unit {unit} out")]

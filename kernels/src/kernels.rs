@@ -1,8 +1,29 @@
 //! The table of kernels.
 
-use crate::problem::{Dtype, MaskKind};
-
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// Element type of Q, K, V and O. Sums are in f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dtype {
+    /// IEEE binary16.
+    F16,
+    /// bfloat16.
+    Bf16,
+}
+
+impl Dtype {
+    /// Bytes of an element.
+    pub const BYTES: u32 = 2;
+}
+
+/// Which keys a query sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskKind {
+    /// All of them.
+    None,
+    /// Those up to its own position plus a run-time diagonal.
+    Causal,
+}
 
 /// What a kernel takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -156,8 +156,11 @@ fn forced(plan: FwdPlan, problem: &Problem, gpu: Gpu) -> Result<FwdPlan, Fa2Erro
     Ok(plan)
 }
 
-/// Checks alignment and extent of all five tensors.
-fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error> {
+/// Checks alignment and extent of all five tensors: what any engine's launch relies on.
+///
+/// # Errors
+/// [`Fa2Error`] for the first tensor whose rows are misaligned or not all in its buffer.
+pub fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error> {
     let Problem {
         batch,
         heads_q,

@@ -51,7 +51,7 @@ mod tensor;
 pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim};
 pub use error::{ConfigError, Fa2Error};
 pub use heuristics::{FwdPlan, Gpu, choose};
-pub use launch::{FwdTensors, TensorRef, device_support, forward, gpu};
+pub use launch::{FwdTensors, TensorRef, check_tensors, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};
 pub use score::ScoreKind;

@@ -69,6 +69,23 @@ fn storage_and_registers_have_a_place_for_each_element_and_no_gap() {
 }
 
 #[test]
+fn a_column_of_8_rows_meets_each_16_bytes_of_the_banks_once() {
+    for sizes in grid::sizes() {
+        for name in [Name::SmemQ, Name::SmemKv] {
+            let Map::Storage(map) = name.map(&sizes).unwrap() else {
+                panic!("{name} is no map of storage");
+            };
+            let [rows, cols] = map.tile.map(|axis| axis.extent);
+            for (row, col) in (0..rows / 8).flat_map(|r| (0..cols).map(move |col| (8 * r, col))) {
+                let chunk = |row| map.offset(row, col) / 8 % 8;
+                let chunks: BTreeSet<usize> = (row..row + 8).map(chunk).collect();
+                assert_eq!(chunks.len(), 8, "{name} at {sizes}");
+            }
+        }
+    }
+}
+
+#[test]
 fn v_is_transposed_by_its_view_alone() {
     for sizes in grid::sizes() {
         let (Ok(Map::Storage(v)), Ok(Map::Storage(vt))) =

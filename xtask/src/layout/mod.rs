@@ -90,7 +90,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     print(&out)?;
     fs::write(file, picture.svg(rows, columns))
         .with_context(|| format!("cannot write {}", file.display()))?;
-    progress::note(&format!("drawn in {}: {}", file.display(), picture.legend));
+    let Picture {
+        legend, colours, ..
+    } = &picture;
+    let file = file.display();
+    progress::note(&format!("drawn in {file}: {legend}; colours: {colours}"));
     Ok(())
 }
 

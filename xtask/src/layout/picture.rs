@@ -18,8 +18,10 @@ pub(crate) struct Picture {
     pub(crate) rows: usize,
     /// Columns of cells.
     pub(crate) columns: usize,
-    /// What rows, columns, labels and colours mean.
+    /// What rows, columns and labels mean.
     pub(crate) legend: String,
+    /// What colours mean.
+    pub(crate) colours: &'static str,
     /// The cell of each element, at `row + rows column`.
     cells: Vec<Cell>,
 }
@@ -45,9 +47,10 @@ impl Picture {
             rows: rows.extent,
             columns: columns.extent,
             legend: format!(
-                "rows {}, columns {}; T thread{shared}, V value; a colour a thread",
+                "rows {}, columns {}; T thread{shared}, V value",
                 rows.name, columns.name
             ),
+            colours: "one a thread",
             cells: owners
                 .iter()
                 .map(|owners| match owners.first() {
@@ -77,10 +80,10 @@ impl Picture {
             rows: rows.extent,
             columns: columns.extent,
             legend: format!(
-                "rows {}, columns {}; offset in elements; a colour for each 16 of the 128 bytes \
-                 of all banks",
+                "rows {}, columns {}; offset in elements",
                 rows.name, columns.name
             ),
+            colours: "one for each 16 of the 128 bytes of all banks",
             cells: (0..rows.extent * columns.extent).map(cell).collect(),
         }
     }
@@ -98,10 +101,8 @@ impl Picture {
         Self {
             rows,
             columns: count / rows,
-            legend: format!(
-                "rows: the values of one instruction; columns: its repeats; R register; a colour \
-                 for every {SUMS} registers"
-            ),
+            legend: "rows: values of one instruction, columns: its repeats; R register".to_owned(),
+            colours: "one for every 4 registers, the C fragment of one instruction",
             cells: (0..count).map(cell).collect(),
         }
     }
