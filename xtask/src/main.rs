@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod gpu;
 mod kernels;
+mod layout;
 mod process;
 mod progress;
 mod ptx;
@@ -49,6 +50,8 @@ enum Command {
     Ptx(Arguments),
     /// Compile the CUDA C++ kernels without a GPU: registers and spills of each.
     Kernels,
+    /// Print or draw an index map of the kernels: its layout, its formula, and who owns what.
+    Layout(layout::Options),
 }
 
 /// Arguments that go to the program behind the command as they are.
@@ -89,6 +92,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Bench(options) => bench::run(options),
         Command::Ptx(arguments) => ptx::run(&arguments.rest),
         Command::Kernels => kernels::run(),
+        Command::Layout(options) => layout::run(options),
     }
 }
 
