@@ -20,9 +20,12 @@ mod lanes;
 mod narrow;
 mod round;
 mod single;
+mod sum;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use sum::{Subnormals, sum};
 
 use crate::module::{Comparison, ScalarType};
 

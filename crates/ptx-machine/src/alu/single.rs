@@ -22,6 +22,12 @@ impl Modes {
         }
     }
 
+    /// Without saturation.
+    pub(super) fn flushing(ftz: bool) -> Self {
+        let saturate = false;
+        Self { ftz, saturate }
+    }
+
     /// A source.
     #[inline]
     pub(super) fn load(self, bits: u64) -> f32 {

@@ -236,7 +236,7 @@ impl Block<'_> {
     }
 
     /// A generic address in the space that it lies in.
-    fn resolve(space: Space, address: u64) -> (Space, u64) {
+    pub(super) fn resolve(space: Space, address: u64) -> (Space, u64) {
         match (space, address.checked_sub(SHARED_WINDOW)) {
             (Space::Generic, Some(offset)) => (Space::Shared, offset),
             (Space::Generic, None) => (Space::Global, address),
