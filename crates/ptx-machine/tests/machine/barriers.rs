@@ -89,3 +89,15 @@ fn two_lanes_that_store_to_one_place_race() {
         },
     );
 }
+
+/// A barrier with a number and a count is for those warps alone: here each waits at its own.
+#[test]
+fn a_barrier_of_some_warps_orders_them() {
+    computes(
+        "shr.u32 %r4, %r1, 5; add.u32 %r4, %r4, 1;
+        st.shared.b32 [%r2], %r1; bar.sync %r4, 32;
+        xor.b32 %r5, %r3, 4; cvt.u32.u64 %r6, %rd6; add.s32 %r5, %r5, %r6;
+        ld.shared.b32 %r7, [%r5]; st.global.b32 [%rd5], %r7; ret;",
+        |i| i ^ 1,
+    );
+}

@@ -38,3 +38,26 @@ fn copies_arrive_at_their_wait() {
         )
     });
 }
+
+/// Copies of 4, 8 and 16 bytes through every cache level, whole and cut: what is cut becomes zero.
+#[test]
+fn copies_of_every_size_arrive_whole_or_cut() {
+    for (bytes, size) in [(4, 4), (8, 8), (16, 16), (4, 2), (8, 4), (16, 0), (16, 12)] {
+        for source in [String::new(), format!(", {size}")] {
+            let read = if source.is_empty() { bytes } else { size };
+            let threads = 256 / bytes;
+            computes(
+                &format!(
+                    "setp.ge.u32 %p1, %r1, {threads}; @%p1 bra $done;
+                    mul.lo.u32 %r4, %r1, {bytes}; cvt.u32.u64 %r5, %rd6; add.s32 %r5, %r5, %r4;
+                    mul.wide.u32 %rd7, %r1, {bytes}; add.s64 %rd7, %rd1, %rd7;
+                    cp.async.ca.shared.global [%r5], [%rd7], {bytes}{source};
+                    cp.async.wait_all;
+                    $done: bar.sync 0;
+                    ld.shared.b32 %r6, [%r2]; st.global.b32 [%rd5], %r6; ret;"
+                ),
+                |i| if 4 * i % bytes < read { i } else { 0 },
+            );
+        }
+    }
+}

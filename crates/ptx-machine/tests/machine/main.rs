@@ -7,4 +7,7 @@ mod flow;
 mod kernel;
 mod lanes;
 mod launch;
+mod matrices;
 mod memory;
+mod registers;
+mod vectors;
