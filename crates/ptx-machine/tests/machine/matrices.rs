@@ -61,7 +61,7 @@ fn stores_put_back_what_loads_took() {
                 ),
                 // Halves 2 and 3 of row `i`, of the matrices that were stored.
                 |i| match i < 8 * count {
-                    true => 8 * i + 2 | (8 * i + 3) << 16,
+                    true => (8 * i + 2) | ((8 * i + 3) << 16),
                     false => 0,
                 },
             );
