@@ -2,10 +2,11 @@
 
 use crate::alu::LANES;
 use crate::block::Block;
+use crate::execute::MOST_BYTES;
 use crate::flow::meeting_points;
 use crate::measure::Measures;
 use crate::memory::{GlobalMemory, Pointer};
-use crate::module::{Kernel, Module, Op};
+use crate::module::{Kernel, Module, Op, Space};
 use crate::violation::{Violation, ViolationKind};
 use rayon::prelude::*;
 use thiserror::Error;
@@ -72,6 +73,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared_bytes: usize,
+    /// Bytes of the kernel's narrowest access of shared memory: a power of two.
+    pub(crate) shared_unit: usize,
     /// Where each shared symbol starts.
     pub(crate) shared_offsets: Vec<u64>,
     /// The parameter space.
@@ -183,17 +186,14 @@ impl<'a> Launch<'a> {
             setup.seed = seed;
             run(&setup, memory)?;
             let found = memory.snapshot();
-            for ((name, expected), found) in memory.names().zip(&expected).zip(&found) {
-                let differs = expected.iter().zip(found).position(|(a, b)| a != b);
-                if let Some(offset) = differs {
-                    let buffer = name.to_owned();
-                    let kind = ViolationKind::ScheduleDependent {
-                        seed,
-                        buffer,
-                        offset,
-                    };
-                    return Err(LaunchError::Violations(vec![self.whole(kind)]));
-                }
+            if let Some((buffer, offset)) = expected.difference(&found) {
+                let buffer = memory.names().nth(buffer).unwrap_or_default().to_owned();
+                let kind = ViolationKind::ScheduleDependent {
+                    seed,
+                    buffer,
+                    offset,
+                };
+                return Err(LaunchError::Violations(vec![self.whole(kind)]));
             }
         }
         Ok(measures)
@@ -243,6 +243,7 @@ impl<'a> Launch<'a> {
             grid: self.grid,
             block: self.block,
             shared_bytes,
+            shared_unit: shared_unit(kernel),
             shared_offsets,
             parameters,
             meetings: meeting_points(kernel),
@@ -283,6 +284,29 @@ impl<'a> Launch<'a> {
         let offsets = offsets.into_iter().map(|at| at.unwrap_or(dynamic));
         (offsets.collect(), dynamic as usize + self.dynamic_shared)
     }
+}
+
+/// Bytes of the narrowest access of shared memory.
+fn shared_unit(kernel: &Kernel) -> usize {
+    let accesses = kernel.code.iter().filter_map(|instruction| {
+        let (space, bytes) = match &instruction.op {
+            Op::Load {
+                space,
+                ty,
+                destinations,
+                ..
+            } => (*space, ty.bits() as usize / 8 * destinations.len()),
+            Op::Store {
+                space, ty, sources, ..
+            } => (*space, ty.bits() as usize / 8 * sources.len()),
+            // The elements of a vector come one by one.
+            Op::Atomic { space, ty, .. } => (*space, ty.bits() as usize / 8),
+            Op::AsyncCopy { bytes, .. } => (Space::Shared, *bytes as usize),
+            _ => return None,
+        };
+        matches!(space, Space::Shared | Space::Generic).then_some(bytes)
+    });
+    accesses.min().unwrap_or(MOST_BYTES).min(MOST_BYTES)
 }
 
 /// Runs every block of a launch.

@@ -53,6 +53,7 @@ mod measure;
 mod memory;
 pub mod mma;
 pub mod module;
+mod operand;
 pub mod parse;
 mod shared;
 mod violation;

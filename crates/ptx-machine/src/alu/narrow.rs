@@ -105,7 +105,7 @@ impl Narrow {
 }
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let Some(narrow) = Narrow::of(op) else {
         unknown(op)
     };

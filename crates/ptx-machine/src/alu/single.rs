@@ -67,7 +67,7 @@ fn flush(value: f32) -> f32 {
 }
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let modes = Modes::of(op);
     let load = |bits| modes.load(bits);
     match op.rounding.unwrap_or(Rounding::Rn) {
@@ -93,7 +93,7 @@ pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
     }
 }
 
-fn nearest(op: &AluOp, modes: Modes, sources: &[Lanes]) -> Lanes {
+fn nearest(op: &AluOp, modes: Modes, sources: &[&Lanes]) -> Lanes {
     let (load, store) = (|bits| modes.load(bits), |value| modes.store(value));
     match op.kind {
         K::Add => map2(sources, |a, b| store(load(a) + load(b))),

@@ -6,9 +6,10 @@
 //! the lanes of a warp follow one another. So the sum is the same in every run of one seed.
 
 use super::Running;
+use super::access::{Access, resolve};
 use super::memory::{POISON, number};
 use crate::alu::{LANES, Subnormals, sum};
-use crate::block::{Block, Site};
+use crate::block::Block;
 use crate::module::{AtomicOp, Op, ScalarType, Space};
 use crate::warp::{Warp, lanes_of};
 
@@ -41,13 +42,15 @@ impl Block<'_> {
         let mut old = [[POISON; LANES]; MOST_ELEMENTS];
         for lane in lanes_of(running.active) {
             // The whole vector must lie right; its elements are read and written one by one.
-            let (lies_in, address) = Self::resolve(*space, addresses[lane]);
+            let (lies_in, address) = resolve(*space, addresses[lane]);
+            let access = Access {
+                at: running.at,
+                lane,
+                space: *space,
+                address: addresses[lane],
+            };
             if let Some(kind) = self.misplaced(lies_in, address, bytes) {
-                let site = Site {
-                    at: running.at,
-                    warp: warp.index,
-                };
-                self.report(site, Some(lane), Some(address), kind);
+                self.report_access(warp, access, address, kind);
                 continue;
             }
             // In global memory the hardware flushes subnormal f32, and keeps them in shared memory.
@@ -56,11 +59,16 @@ impl Block<'_> {
                 _ => Subnormals::Flush,
             };
             for (part, value) in values.iter().take(sources.len()).enumerate() {
-                let at = addresses[lane] + (part * size) as u64;
-                let Some(read) = self.read(warp, *space, at, size, lane, running.at) else {
-                    continue;
+                let access = Access {
+                    address: addresses[lane] + (part * size) as u64,
+                    ..access
                 };
-                let before = number(&read[..size], *ty);
+                let mut data = [0; 8];
+                let data = &mut data[..size];
+                if !self.read(warp, access, data) {
+                    continue;
+                }
+                let before = number(data, *ty);
                 let compare = compare.map(|compare| compare[lane]);
                 let after = match op {
                     AtomicOp::Add => sum(*ty, before, value[lane], subnormals),
@@ -68,8 +76,7 @@ impl Block<'_> {
                 };
                 let after =
                     after.unwrap_or_else(|| combine(*op, *ty, before, value[lane], compare));
-                let data = &after.to_le_bytes()[..size];
-                self.write(warp, *space, at, data, lane, running.at);
+                self.write(warp, access, &after.to_le_bytes()[..size]);
                 old[part][lane] = before;
             }
         }

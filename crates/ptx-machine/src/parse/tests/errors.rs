@@ -23,6 +23,7 @@ const UNSUPPORTED: &[&str] = &[
     "prmt.b32.f4e %r0, %r1, %r2, %r3;",
     "ld.const.u32 %r0, [%d0];",
     "ld.local.u32 %r0, [%d0];",
+    "ld.global.v4.f64 {%d0, %d1, %d2, %d3}, [%d4];",
     "st.param.u32 [p1], %r0;",
     "ldmatrix.sync.aligned.m8n8.x4.b16 {%r0,%r1,%r2,%r3}, [%d0];",
     "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0}, {%r4}, {%r6}, {%r0};",
