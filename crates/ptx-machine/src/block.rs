@@ -1,7 +1,7 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
 use crate::alu::{LANES, Lanes};
-use crate::execute::MOST_SOURCES;
+use crate::execute::MOST_OPERANDS;
 use crate::launch::Setup;
 use crate::measure::{BufferMeasures, InstructionMeasures, Measures};
 use crate::memory::GlobalMemory;
@@ -36,7 +36,7 @@ pub(crate) struct Block<'a> {
     pub(crate) shared_read: u64,
     pub(crate) shared_written: u64,
     /// Room for the sources that are no registers.
-    pub(crate) constants: Box<[Lanes; MOST_SOURCES]>,
+    pub(crate) constants: Box<[Lanes; MOST_OPERANDS]>,
     index: [u32; 3],
     violations: Vec<Violation>,
 }
@@ -64,7 +64,7 @@ impl<'a> Block<'a> {
                 .collect(),
             shared_read: 0,
             shared_written: 0,
-            constants: Box::new([[0; LANES]; MOST_SOURCES]),
+            constants: Box::new([[0; LANES]; MOST_OPERANDS]),
             index,
             violations: Vec::new(),
         };

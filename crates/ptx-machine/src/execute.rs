@@ -13,8 +13,9 @@ use crate::module::{Op, Operand};
 use crate::violation::ViolationKind;
 use crate::warp::{ALL, State, Warp, lanes_of};
 
-/// Sources of the operation with the most of them.
-pub(crate) const MOST_SOURCES: usize = 4;
+/// Sources of the operation with the most of them on lanes, and of a product of matrices.
+const MOST_SOURCES: usize = 4;
+pub(crate) const MOST_OPERANDS: usize = 10;
 /// Bytes of the widest access.
 pub(crate) const MOST_BYTES: usize = 16;
 /// Stands for a source that an operation does not have.

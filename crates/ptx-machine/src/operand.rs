@@ -43,6 +43,20 @@ impl Operands<'_> {
         }
     }
 
+    /// The registers of a fragment, or `made` filled with anything else.
+    pub(crate) fn fragment<'r, const N: usize>(
+        self,
+        warp: &'r Warp,
+        fragment: &[Operand; N],
+        made: [&'r mut Lanes; N],
+    ) -> [&'r Lanes; N] {
+        let mut operands = fragment.iter();
+        made.map(|made| match operands.next() {
+            Some(operand) => self.borrow(warp, *operand, made),
+            None => made,
+        })
+    }
+
     fn special(self, warp: &Warp, special: Special) -> Lanes {
         let axis = |sizes: [u32; 3], axis: Axis| {
             let size = match axis {

@@ -6,7 +6,7 @@ use crate::alu::Lanes;
 use crate::block::Block;
 use crate::fragment::{Place, matrix_half, row_lane};
 use crate::mma;
-use crate::module::{Op, Operand, Space};
+use crate::module::{Op, Space};
 use crate::warp::Warp;
 
 /// Rows of a matrix, and columns.
@@ -100,22 +100,18 @@ impl Block<'_> {
             return;
         };
         self.require(warp, None, running);
-        let a = self.fragment(warp, a, running);
-        let b = self.fragment(warp, b, running);
-        let c = self.fragment(warp, c, running);
-        let result = mma::multiply(*element, &a, &b, &c);
+        for operand in a.iter().chain(b).chain(c) {
+            self.check_defined(warp, *operand, running.active, running.at);
+        }
+        let operands = self.operands();
+        let [a0, a1, a2, a3, b0, b1, c0, c1, c2, c3] = &mut *self.constants;
+        let a = operands.fragment(warp, a, [a0, a1, a2, a3]);
+        let b = operands.fragment(warp, b, [b0, b1]);
+        let c = operands.fragment(warp, c, [c0, c1, c2, c3]);
+        let result = mma::multiply_borrowed(*element, a, b, c);
         for (register, value) in d.iter().zip(&result) {
             warp.set(self.setup.kernel, *register, running.active, value);
         }
-    }
-
-    fn fragment<const N: usize>(
-        &mut self,
-        warp: &Warp,
-        operands: &[Operand; N],
-        running: Running,
-    ) -> [Lanes; N] {
-        operands.map(|operand| self.value(warp, operand, running.active, running.at))
     }
 }
 
