@@ -46,42 +46,52 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => access, 1 => Just(Step::Meet)]
 }
 
-/// What each step finds and reads, with units of `unit` bytes.
+/// The clocks of all warps, which meet at the same time.
+struct Clocks {
+    time: u32,
+    known: [u32; WARPS],
+}
+
+/// What each access finds and reads, with units of `unit` bytes.
 fn run(steps: &[Step], unit: usize) -> Vec<(Option<ViolationKind>, Vec<u8>)> {
     let mut memory = SharedMemory::new(BYTES, WARPS, unit);
-    let mut time = 1;
-    let mut known = [0; WARPS];
+    let mut clocks = Clocks {
+        time: 1,
+        known: [0; WARPS],
+    };
     let mut results = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        let &Step::Access {
-            kind,
-            warp,
-            lane,
-            word,
-            size_log2,
-        } = step
-        else {
-            known = [time; WARPS];
-            time += 1;
-            continue;
-        };
-        let size = 4 << size_log2;
-        let at = word * 4 / size * size;
-        let mut data = vec![index as u8; size];
-        let mut found = None;
-        let stamp = Stamp {
-            warp,
-            lane,
-            time,
-            known: &known,
-        };
-        match kind {
-            Kind::Read => memory.read(at, &mut data, stamp, &mut found),
-            Kind::Write => memory.write(at, &data, stamp, &mut found),
-            Kind::Start => memory.start_copy(at, size, stamp, &mut found),
-            Kind::Finish => memory.finish_copy(at, &data, stamp),
+    for step in steps {
+        match *step {
+            Step::Meet => {
+                clocks.known = [clocks.time; WARPS];
+                clocks.time += 1;
+            }
+            Step::Access {
+                kind,
+                warp,
+                lane,
+                word,
+                size_log2,
+            } => {
+                let size = 4 << size_log2;
+                let at = word * 4 / size * size;
+                let mut data = vec![results.len() as u8; size];
+                let mut found = None;
+                let stamp = Stamp {
+                    warp,
+                    lane,
+                    time: clocks.time,
+                    known: &clocks.known,
+                };
+                match kind {
+                    Kind::Read => memory.read(at, &mut data, stamp, &mut found),
+                    Kind::Write => memory.write(at, &data, stamp, &mut found),
+                    Kind::Start => memory.start_copy(at, size, stamp, &mut found),
+                    Kind::Finish => memory.finish_copy(at, &data, stamp),
+                }
+                results.push((found, data));
+            }
         }
-        results.push((found, data));
     }
     results
 }
