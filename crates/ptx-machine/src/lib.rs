@@ -41,9 +41,9 @@
 //!
 //! # What is the same in every run
 //!
-//! Everything, for one seed. Blocks without atomics run in parallel, since none can see another. Those
-//! of a kernel with atomics run one after another in the order of their indices, and the lanes of a
-//! warp add in their order: a sum of floats in memory has one order for each seed, which only decides
+//! Everything, for one seed, unless blocks race in global memory: without atomics they run in parallel.
+//! Those of a kernel with atomics run one after another in the order of their indices, and the lanes of
+//! a warp add in their order: a sum of floats in memory has one order for each seed, which only decides
 //! how the warps of a block take turns.
 //!
 //! # What it does not have

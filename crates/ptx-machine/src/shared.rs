@@ -85,6 +85,18 @@ fn race(first: &'static str, by: (usize, Access), second: &'static str) -> Viola
     ViolationKind::Race { first, by, second }
 }
 
+/// Copies in sizes that the compiler knows, where they are those of most accesses.
+fn copy(to: &mut [u8], from: &[u8]) {
+    match (to.as_chunks_mut::<4>(), from.as_chunks::<4>()) {
+        ((to, []), (from, [])) => {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = *from;
+            }
+        }
+        _ => to.copy_from_slice(from),
+    }
+}
+
 impl SharedMemory {
     /// `bytes` bytes for `warps` warps, never written, whose narrowest access has `unit` bytes: a
     /// power of two.
@@ -134,7 +146,7 @@ impl SharedMemory {
                 access
             };
         }
-        data.copy_from_slice(&self.bytes[at..at + data.len()]);
+        copy(data, &self.bytes[at..at + data.len()]);
     }
 
     /// Writes the bytes at `at`.
@@ -174,7 +186,7 @@ impl SharedMemory {
     }
 
     fn put(&mut self, at: usize, data: &[u8], stamp: Stamp<'_>) {
-        self.bytes[at..at + data.len()].copy_from_slice(data);
+        copy(&mut self.bytes[at..at + data.len()], data);
         let range = self.range(at, data.len());
         for unit in &mut self.units[range] {
             unit.write = stamp.access();

@@ -7,7 +7,7 @@ use crate::measure::traffic::{sectors, wavefronts};
 use crate::module::{Address, AddressBase, Space};
 use crate::shared::Stamp;
 use crate::violation::ViolationKind;
-use crate::warp::{Warp, lanes_of};
+use crate::warp::{ALL, Warp, lanes_of};
 
 /// A lane's access.
 #[derive(Clone, Copy)]
@@ -63,6 +63,10 @@ impl Block<'_> {
         running: Running,
         bytes: usize,
     ) {
+        if running.active == ALL && space != Space::Generic {
+            self.measure_access(space, addresses, running.at, bytes);
+            return;
+        }
         let (mut global, mut shared) = (Gathered::new(), Gathered::new());
         for lane in lanes_of(running.active) {
             match resolve(space, addresses[lane]) {
@@ -207,7 +211,17 @@ impl Block<'_> {
         if !fits {
             return Some(ViolationKind::OutOfBounds { bytes });
         }
-        (!address.is_multiple_of(u64::from(bytes))).then_some(ViolationKind::Misaligned { bytes })
+        (!is_aligned(address, bytes)).then_some(ViolationKind::Misaligned { bytes })
+    }
+}
+
+/// Whether an address is a multiple of a size. Most sizes are powers of two, and a mask is much faster
+/// than a division.
+fn is_aligned(address: u64, bytes: u32) -> bool {
+    if bytes.is_power_of_two() {
+        address & u64::from(bytes - 1) == 0
+    } else {
+        address.is_multiple_of(u64::from(bytes))
     }
 }
 

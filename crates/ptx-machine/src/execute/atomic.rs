@@ -7,7 +7,7 @@
 
 use super::Running;
 use super::access::{Access, resolve};
-use super::memory::{POISON, number};
+use super::memory::{PADDED_BYTES, POISON, number};
 use crate::alu::{LANES, Subnormals, sum};
 use crate::block::Block;
 use crate::module::{AtomicOp, Op, ScalarType, Space};
@@ -41,44 +41,37 @@ impl Block<'_> {
         let compare = compare.map(|compare| self.value(warp, compare, running.active, running.at));
         let mut old = [[POISON; LANES]; MOST_ELEMENTS];
         for lane in lanes_of(running.active) {
-            // The whole vector must lie right; its elements are read and written one by one.
-            let (lies_in, address) = resolve(*space, addresses[lane]);
+            let (lies_in, _) = resolve(*space, addresses[lane]);
             let access = Access {
                 at: running.at,
                 lane,
                 space: *space,
                 address: addresses[lane],
             };
-            if let Some(kind) = self.misplaced(lies_in, address, bytes) {
-                self.report_access(warp, access, address, kind);
-                continue;
-            }
             // In global memory the hardware flushes subnormal f32, and keeps them in shared memory.
             let subnormals = match lies_in {
                 Space::Shared => Subnormals::Keep,
                 _ => Subnormals::Flush,
             };
-            for (part, value) in values.iter().take(sources.len()).enumerate() {
-                let access = Access {
-                    address: addresses[lane] + (part * size) as u64,
-                    ..access
-                };
-                let mut data = [0; 8];
-                let data = &mut data[..size];
-                if !self.read(warp, access, data) {
-                    continue;
-                }
-                let before = number(data, *ty);
-                let compare = compare.map(|compare| compare[lane]);
+            let mut data = [0; PADDED_BYTES];
+            if !self.read(warp, access, &mut data[..bytes]) {
+                continue;
+            }
+            let compare = compare.map(|compare| compare[lane]);
+            for (part, (value, old)) in values.iter().zip(&mut old).take(sources.len()).enumerate()
+            {
+                // A window of `put` would reach into the next element's old value.
+                let before = number(&data, part * size, *ty);
                 let after = match op {
                     AtomicOp::Add => sum(*ty, before, value[lane], subnormals),
                     _ => None,
                 };
                 let after =
                     after.unwrap_or_else(|| combine(*op, *ty, before, value[lane], compare));
-                self.write(warp, access, &after.to_le_bytes()[..size]);
-                old[part][lane] = before;
+                data[part * size..][..size].copy_from_slice(&after.to_le_bytes()[..size]);
+                old[lane] = before;
             }
+            self.write(warp, access, &data[..bytes]);
         }
         for (destination, value) in destinations.iter().zip(&old) {
             warp.set(self.setup.kernel, *destination, running.active, value);

@@ -11,6 +11,11 @@ use crate::warp::{Warp, lanes_of};
 pub(super) const POISON: u64 = u64::MAX;
 /// Elements of the longest vector.
 const MOST_ELEMENTS: usize = 4;
+/// Bytes of the widest element: elements are moved in windows of this size, which is a size that the
+/// compiler knows.
+const WINDOW_BYTES: usize = 8;
+/// The widest access, with room for a window at its last element.
+pub(super) const PADDED_BYTES: usize = MOST_BYTES + WINDOW_BYTES;
 
 impl Block<'_> {
     pub(super) fn load(&mut self, warp: &mut Warp, op: &Op, running: Running) {
@@ -37,10 +42,10 @@ impl Block<'_> {
                 space: *space,
                 address: addresses[lane],
             };
-            let mut data = [0; MOST_BYTES];
+            let mut data = [0; PADDED_BYTES];
             if self.read(warp, access, &mut data[..bytes]) {
                 for (part, value) in values.iter_mut().enumerate() {
-                    value[lane] = number(&data[part * size..][..size], *ty);
+                    value[lane] = number(&data, part * size, *ty);
                 }
             }
         }
@@ -64,11 +69,11 @@ impl Block<'_> {
         let addresses = self.addresses(warp, *address, running);
         let bytes = size * sources.len();
         self.measure(*space, &addresses, running, bytes);
-        let mut data = [[0; MOST_BYTES]; LANES];
+        let mut data = [[0; PADDED_BYTES]; LANES];
         for (part, source) in sources.iter().enumerate() {
             let value = self.value(warp, *source, active, at);
             for (data, value) in data.iter_mut().zip(value) {
-                data[part * size..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
+                put(data, part * size, value);
             }
         }
         for lane in lanes_of(active) {
@@ -83,15 +88,21 @@ impl Block<'_> {
     }
 }
 
-/// Bytes as a register's bits, with the sign where the type has one.
-pub(super) fn number(bytes: &[u8], ty: ScalarType) -> u64 {
-    let mut all = [0; 8];
-    all[..bytes.len()].copy_from_slice(bytes);
-    let bits = u64::from_le_bytes(all);
+/// The bytes at `at` as a register's bits, with the sign where the type has one.
+pub(super) fn number(data: &[u8; PADDED_BYTES], at: usize, ty: ScalarType) -> u64 {
+    let mut window = [0; WINDOW_BYTES];
+    window.copy_from_slice(&data[at..at + WINDOW_BYTES]);
+    let bits = u64::from_le_bytes(window);
     let above = 64 - ty.bits();
     if ty.is_signed() {
         ((bits << above) as i64 >> above) as u64
     } else {
-        bits
+        bits << above >> above
     }
+}
+
+/// Puts the low bytes of `value` at `at`. What else it has lies behind, until the next element
+/// replaces it.
+pub(super) fn put(data: &mut [u8; PADDED_BYTES], at: usize, value: u64) {
+    data[at..at + WINDOW_BYTES].copy_from_slice(&value.to_le_bytes());
 }

@@ -116,8 +116,9 @@ fn shared_unit(kernel: &Kernel) -> usize {
             Op::Store {
                 space, ty, sources, ..
             } => (*space, ty.bits() as usize / 8 * sources.len()),
-            // The elements of a vector come one by one.
-            Op::Atomic { space, ty, .. } => (*space, ty.bits() as usize / 8),
+            Op::Atomic {
+                space, ty, sources, ..
+            } => (*space, ty.bits() as usize / 8 * sources.len()),
             Op::AsyncCopy { bytes, .. } => (Space::Shared, *bytes as usize),
             _ => return None,
         };

@@ -18,13 +18,13 @@ pub(crate) fn wavefronts(addresses: &[u64], bytes: u64) -> (u64, u64) {
     let width = bytes.max(BANK_BYTES);
     let groups = addresses.chunks((WAVEFRONT_BYTES / width) as usize);
     let least = groups.len() as u64;
-    // An aligned access fills the same banks as any other of its width in the same columns.
-    let width = if is_aligned(addresses, bytes) {
-        width
-    } else {
-        BANK_BYTES
+    // An aligned access lies in one piece of its width, and two of them share all banks or none.
+    let aligned = is_aligned(addresses, bytes);
+    let turns = |group| match aligned {
+        true => turns_of_pieces(group, width),
+        false => most_in_a_column(group, bytes, BANK_BYTES),
     };
-    (least, groups.map(|group| turns(group, bytes, width)).sum())
+    (least, groups.map(turns).sum())
 }
 
 fn is_aligned(addresses: &[u64], bytes: u64) -> bool {
@@ -33,32 +33,30 @@ fn is_aligned(addresses: &[u64], bytes: u64) -> bool {
     bytes.is_power_of_two() && addresses.iter().fold(0, offset) == 0
 }
 
-/// Turns that one group takes: the most pieces of `width` bytes in one column of the banks.
-fn turns(group: &[u64], bytes: u64, width: u64) -> u64 {
-    let columns = WAVEFRONT_BYTES / width;
-    let pieces = |address: u64| address / width..=address.wrapping_add(bytes - 1) / width;
-    // No piece is that far up: an address would be beyond 64 bits.
-    let mut held = [u64::MAX; BANKS as usize];
-    let mut is_free = |piece: u64| {
-        let place = &mut held[(piece % columns) as usize];
-        let free = *place == u64::MAX || *place == piece;
-        *place = piece;
-        free
-    };
-    if group
-        .iter()
-        .all(|&address| pieces(address).all(&mut is_free))
-    {
+/// Turns of a group whose accesses lie in one piece of `width` bytes each.
+fn turns_of_pieces(group: &[u64], width: u64) -> u64 {
+    // Widths are powers of two, and a shift is much faster than a division.
+    let (piece_log2, last_column) = (width.trailing_zeros(), WAVEFRONT_BYTES / width - 1);
+    let column = |address: &u64| 1_u32 << (address >> piece_log2 & last_column);
+    let columns = group.iter().fold(0, |all, address| all | column(address));
+    if columns.count_ones() as usize == group.len() {
         return 1;
     }
-    let mut all: Vec<u64> = group.iter().flat_map(|&address| pieces(address)).collect();
-    all.sort_unstable();
-    all.dedup();
-    let mut columns_held = [0; BANKS as usize];
-    for piece in all {
-        columns_held[(piece % columns) as usize] += 1;
+    most_in_a_column(group, 1, width)
+}
+
+/// The most different pieces of `width` bytes in one column of the banks, of those that accesses of
+/// `bytes` bytes touch.
+fn most_in_a_column(group: &[u64], bytes: u64, width: u64) -> u64 {
+    let touched = |&address: &u64| address / width..=address.wrapping_add(bytes - 1) / width;
+    let mut pieces: Vec<u64> = group.iter().flat_map(touched).collect();
+    pieces.sort_unstable();
+    pieces.dedup();
+    let mut held = [0; BANKS as usize];
+    for piece in pieces {
+        held[(piece % (WAVEFRONT_BYTES / width)) as usize] += 1;
     }
-    columns_held.into_iter().max().unwrap_or(0)
+    held.into_iter().max().unwrap_or(0)
 }
 
 /// Sectors of global memory at least and in fact, for lanes that access `bytes` bytes each.

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const CELL: usize = 4;
 /// Where the marks start: a byte of ones for each byte that was written.
 const MARKS: u32 = 32;
+/// All marks of a cell.
+const WHOLE: u64 = (u32::MAX as u64) << MARKS;
 
 #[derive(Debug)]
 pub(super) struct Cells {
@@ -96,6 +98,14 @@ impl Cells {
     }
 
     pub(super) fn store(&self, offset: usize, bytes: &[u8]) {
+        if offset.is_multiple_of(CELL) && bytes.len().is_multiple_of(CELL) {
+            let cells = &self.cells[offset / CELL..][..bytes.len() / CELL];
+            for (cell, bytes) in cells.iter().zip(bytes.as_chunks::<CELL>().0) {
+                let value = u64::from(u32::from_le_bytes(*bytes));
+                cell.store(WHOLE | value, Ordering::Relaxed);
+            }
+            return;
+        }
         for part in parts(offset, bytes.len()) {
             let mut data = [0; CELL];
             data[part.skip..][..part.length].copy_from_slice(&bytes[part.at..][..part.length]);
