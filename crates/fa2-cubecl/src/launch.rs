@@ -1,5 +1,7 @@
 //! Validate, choose, launch: the only file with a CubeCL client.
 
+pub(crate) mod backward;
+
 use crate::arguments::{Arguments, cubes};
 use crate::config::{Columns, FwdConfig};
 use crate::error::Fa2Error;
@@ -229,11 +231,16 @@ pub fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2E
     check_tensor("k", &tensors.k, [batch, heads_kv, seq_k], head_dim)?;
     check_tensor("v", &tensors.v, [batch, heads_kv, seq_k], head_dim)?;
     check_tensor("o", &tensors.o, [batch, heads_q, seq_q], head_dim)?;
-    let needed = (batch * heads_q * seq_q * size_of::<f32>()) as u64;
-    let bytes = tensors.lse.size_in_used();
+    check_rows("lse", &tensors.lse, [batch, heads_q, seq_q])
+}
+
+/// Checks the extent of a contiguous f32 for each row.
+fn check_rows(tensor: &'static str, handle: &Handle, sizes: [usize; 3]) -> Result<(), Fa2Error> {
+    let needed = (sizes.iter().product::<usize>() * size_of::<f32>()) as u64;
+    let bytes = handle.size_in_used();
     if needed > bytes {
         return Err(Fa2Error::OutOfBounds {
-            tensor: "lse",
+            tensor,
             bytes,
             needed,
         });

@@ -3,7 +3,6 @@
 //! CubeCL's arrays do not exist on the host: `instructions` repeats the loops of `RowCopier`
 //! around the functions that they call.
 
-use super::{groups_per_atom, thread_layout};
 use crate::config::tests::grid::{article, grid, of, owners};
 use crate::config::{FwdConfig, HEAD_DIMS, RowCopy, Tile};
 use crate::copy::atom::CHUNK;
@@ -34,7 +33,7 @@ fn row_bytes(tile: SmemTile) -> u64 {
 
 /// The copies of `tile`: for each instruction, those of all threads.
 fn instructions(config: &FwdConfig, tile: SmemTile) -> Vec<Vec<Move>> {
-    let groups = groups_per_atom(config);
+    let groups = config.row_share().groups_per_atom();
     let lanes = config.lanes_per_row();
     let group_cols = lanes * CHUNK;
     let pass_rows = config.rows_per_pass();
@@ -46,7 +45,7 @@ fn instructions(config: &FwdConfig, tile: SmemTile) -> Vec<Vec<Move>> {
             let atom = step as usize / groups * tile.atom_cols();
             let of_thread = |thread| {
                 let offset = swizzled(
-                    evaluate(thread, thread_layout(config)),
+                    evaluate(thread, config.row_share().thread_layout()),
                     config.q_tile().swizzle(),
                 );
                 let chunk = (offset ^ (group as u32 * lanes * CHUNK)) * Dtype::BYTES;

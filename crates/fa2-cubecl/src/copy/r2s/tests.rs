@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Byte offset in Q's tile of the pair (half, m, n) of `lane` of `warp`.
 fn address(config: &FwdConfig, [warp, lane]: [u32; 2], [half, m, n]: [usize; 3]) -> u32 {
     let tile = config.q_tile();
-    let chunks = chunks_per_atom(config);
+    let chunks = chunks_per_atom(&tile);
     let offset = swizzled(
         evaluate(lane, lane_layout(tile.atom_cols())),
         tile.swizzle(),
