@@ -2,6 +2,7 @@
 //! of what was measured.
 
 pub mod article;
+pub mod backward;
 pub mod first_call;
 pub mod forward;
 pub mod machine;
@@ -31,6 +32,8 @@ enum Command {
     Forward(forward::ForwardArgs),
     /// Device time of the forward over the article's rows, by its method.
     Article(article::ArticleArgs),
+    /// Device time of the backward over the same grid.
+    Backward(backward::BackwardArgs),
     /// Charts of a record.
     Plot(plot::PlotArgs),
     /// Time of the first call of a kernel in this process, compilation included.
@@ -49,6 +52,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     match &args.command {
         Command::Forward(args) => forward::run(args),
         Command::Article(args) => article::run(args),
+        Command::Backward(args) => backward::run(args),
         Command::Plot(args) => plot::run(args),
         Command::FirstCall(args) => first_call::run(args),
         Command::Overhead(args) => overhead::run(args),

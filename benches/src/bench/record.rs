@@ -41,11 +41,28 @@ pub struct Row {
 impl Row {
     /// A forward row from the milliseconds of all rounds.
     #[must_use]
-    pub fn forward(path: &str, problem: &Problem, note: String, mut ms: Vec<f64>) -> Self {
+    pub fn forward(path: &str, problem: &Problem, note: String, ms: Vec<f64>) -> Self {
+        Self::of("fwd", path, problem, note, ms, problem.flops())
+    }
+
+    /// A backward row: five products where the forward has two.
+    #[must_use]
+    pub fn backward(path: &str, problem: &Problem, note: String, ms: Vec<f64>) -> Self {
+        Self::of("bwd", path, problem, note, ms, 2.5 * problem.flops())
+    }
+
+    fn of(
+        pass: &str,
+        path: &str,
+        problem: &Problem,
+        note: String,
+        mut ms: Vec<f64>,
+        flops: f64,
+    ) -> Self {
         ms.sort_by(f64::total_cmp);
         let ms = [ms[0], ms[ms.len() / 2], ms[ms.len() - 1]];
         Self {
-            pass: "fwd".into(),
+            pass: pass.into(),
             path: path.into(),
             dtype: match problem.dtype {
                 Dtype::F16 => "f16",
@@ -61,7 +78,7 @@ impl Row {
             causal: problem.mask != Mask::None,
             note,
             ms,
-            tflops: problem.flops() / ms[1] / 1e9,
+            tflops: flops / ms[1] / 1e9,
             gbps: None,
         }
     }

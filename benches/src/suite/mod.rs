@@ -1,6 +1,7 @@
 //! The conformance suite on a GPU: the kernels against the f64 oracle, poisoned and repeated.
 
 pub mod article;
+pub mod backward;
 pub mod conformance;
 pub mod extras;
 pub mod fragment_map;
@@ -15,7 +16,7 @@ pub mod tally;
 
 use crate::engine::{EngineArg, has_cute};
 use anyhow::{Context, Result, bail, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
 use tally::Tally;
@@ -39,14 +40,42 @@ pub struct SuiteArgs {
     /// Plans that the heuristics choose, and no forced ones.
     #[arg(long)]
     chosen_only: bool,
+    /// Only these parts; without it, all.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    parts: Vec<Part>,
     /// Engines to check; without it, all that this build has.
     #[arg(long, value_enum, value_delimiter = ',')]
     engines: Vec<EngineArg>,
 }
 
+/// A part of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The fragment map, the grid and the article's shapes.
+    Forward,
+    /// The same launch many times.
+    Repeat,
+    /// Both compilers' kernels in one stream.
+    Ordering,
+    /// The op through Burn.
+    Op,
+    /// The gradients, of the kernels and of the op.
+    Backward,
+    /// Memory of a call, and tensors of over 2^31 elements.
+    Large,
+}
+
 impl SuiteArgs {
+    fn has(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
     fn device(&self) -> usize {
         self.device
+    }
+
+    fn repeats(&self) -> usize {
+        self.repeats
     }
 
     fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
@@ -81,19 +110,34 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
         "--engines cute: this build has no CuTe kernels (see kernels/README.md)"
     );
     let mut tally = Tally::new(progress());
-    fragment_map::check(&client, &mut tally);
-    conformance::check::<f16>(&client, gpu, args, &mut tally);
-    conformance::check::<bf16>(&client, gpu, args, &mut tally);
-    article::check(&client, args, &mut tally);
-    ordering::check(&client, args, &mut tally);
-    repeat::check(&client, args, &mut tally);
-    op::check::<f16>(args, &mut tally);
-    op::check::<bf16>(args, &mut tally);
-    op::check_threads(args, &mut tally);
-    op::check_devices(args, &mut tally);
-    extras::check(args, &mut tally);
-    memory::check(&client, args, &mut tally);
-    large::check(&client, args, &mut tally);
+    if args.has(Part::Forward) {
+        fragment_map::check(&client, &mut tally);
+        conformance::check::<f16>(&client, gpu, args, &mut tally);
+        conformance::check::<bf16>(&client, gpu, args, &mut tally);
+        article::check(&client, args, &mut tally);
+    }
+    if args.has(Part::Repeat) {
+        repeat::check(&client, args, &mut tally);
+        backward::check_repeats(&client, gpu, args, &mut tally);
+    }
+    if args.has(Part::Ordering) {
+        ordering::check(&client, args, &mut tally);
+    }
+    if args.has(Part::Op) {
+        op::check::<f16>(args, &mut tally);
+        op::check::<bf16>(args, &mut tally);
+        op::check_threads(args, &mut tally);
+        op::check_devices(args, &mut tally);
+        extras::check(args, &mut tally);
+    }
+    if args.has(Part::Backward) {
+        backward::check::<f16>(&client, gpu, args, &mut tally);
+        backward::check::<bf16>(&client, gpu, args, &mut tally);
+    }
+    if args.has(Part::Large) {
+        memory::check(&client, args, &mut tally);
+        large::check(&client, args, &mut tally);
+    }
     let failed = tally.finish();
     if failed > 0 {
         bail!("{failed} checks failed");

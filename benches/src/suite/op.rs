@@ -135,12 +135,18 @@ fn tensor<E: KernelElement + BurnElement>(
 }
 
 fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
-    let options = FlashAttentionOptions::default()
+    FlashAttentionOptions::default()
         .with_strategy(engine.strategy())
-        .with_mask(match case.causal {
-            Causal::None => Mask::None,
-            Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
-            Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
-        });
-    options.with_scale(case.scale_value())
+        .with_mask(mask(case))
+        .with_scale(case.scale_value())
+}
+
+/// The case's mask, as the op takes it.
+#[must_use]
+pub fn mask(case: &Case) -> Mask {
+    match case.causal {
+        Causal::None => Mask::None,
+        Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
+        Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
+    }
 }

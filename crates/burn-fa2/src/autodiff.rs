@@ -23,7 +23,7 @@ use burn::backend::{
     tensor::FloatTensor,
 };
 
-use crate::backend::{Call, FlashAttentionOps};
+use crate::backend::{BackwardCall, Call, FlashAttentionOps};
 
 /// What either node keeps: Q, K, V by their nodes, O, LSE.
 type State<B> = ([NodeId; 3], FloatTensor<B>, FloatTensor<B>, Call);
@@ -68,6 +68,10 @@ fn register<B: FlashAttentionOps>(
 ) {
     let (inputs, o, lse, call) = ops.state;
     let [q, k, v] = inputs.map(|id| saved.retrieve_node_output(id));
+    let call = BackwardCall {
+        forward: call,
+        wanted: ops.parents.each_ref().map(Option::is_some),
+    };
     let (d_q, d_k, d_v) = B::fa2_backward(q, k, v, o, lse, d_o, d_lse, call);
     for (parent, gradient) in ops.parents.into_iter().zip([d_q, d_k, d_v]) {
         if let Some(node) = parent {
@@ -119,7 +123,7 @@ impl<B: Backend + FlashAttentionOps, C: CheckpointStrategy> FlashAttentionOps fo
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
-        _: Call,
+        _: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
         // The macro asks for this body, but Burn never nests autodiff.
         unreachable!("burn has first-order gradients only")

@@ -10,6 +10,15 @@ pub(crate) struct Call {
     pub(crate) mask: Mask,
     pub(crate) scale: f64,
     pub(crate) path: Path,
+    pub(crate) deterministic: bool,
+}
+
+/// What is not a tensor, in the backward pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BackwardCall {
+    pub(crate) forward: Call,
+    /// Whether dQ, dK and dV are asked for. One that is not may be anything of its shape.
+    pub(crate) wanted: [bool; 3],
 }
 
 /// The passes, on operands that have been validated.
@@ -41,7 +50,7 @@ pub(crate) trait FlashAttentionOps: Backend {
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
         d_lse: FloatTensor<Self>,
-        call: Call,
+        call: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 }
 
@@ -50,7 +59,7 @@ pub(crate) trait FlashAttentionOps: Backend {
 mod metadata {
     use burn::{backend::fusion::custom::TensorSpec, tensor::Shape};
 
-    use super::Call;
+    use super::{BackwardCall, Call};
     use crate::{composed, validate::Sizes};
 
     pub(super) fn forward(
@@ -75,7 +84,7 @@ mod metadata {
         _lse: &TensorSpec,
         _d_o: &TensorSpec,
         _d_lse: &TensorSpec,
-        _: &Call,
+        _: &BackwardCall,
     ) -> (TensorSpec, TensorSpec, TensorSpec) {
         (q.clone(), k.clone(), v.clone())
     }
@@ -109,7 +118,7 @@ macro_rules! impl_composed {
                 lse: FloatTensor<Self>,
                 d_o: FloatTensor<Self>,
                 d_lse: FloatTensor<Self>,
-                call: Call,
+                call: BackwardCall,
             ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
                 let saved = crate::composed::Saved { q, k, v, o, lse };
                 crate::composed::backward::<Self>(saved, d_o, d_lse, call)

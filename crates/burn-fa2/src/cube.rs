@@ -5,7 +5,7 @@ use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
 
 use crate::{
-    backend::{Call, FlashAttentionOps},
+    backend::{BackwardCall, Call, FlashAttentionOps},
     composed::{self, Saved, Scores},
     strategy::Path,
 };
@@ -28,7 +28,6 @@ impl FlashAttentionOps for CubeBackend {
         }
     }
 
-    // The gradient is composed on every path until there is a backward kernel.
     fn fa2_backward(
         q: FloatTensor<Self>,
         k: FloatTensor<Self>,
@@ -37,8 +36,16 @@ impl FlashAttentionOps for CubeBackend {
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
         d_lse: FloatTensor<Self>,
-        call: Call,
+        call: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        composed::backward::<Self>(Saved { q, k, v, o, lse }, d_o, d_lse, call)
+        let saved = Saved { q, k, v, o, lse };
+        match call.forward.path {
+            // The CuTe kernels have no backward pass of their own.
+            #[cfg(feature = "cuda")]
+            Path::CubeCl | Path::Cute => crate::kernel::backward(saved, d_o, d_lse, call),
+            #[cfg(not(feature = "cuda"))]
+            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::Composed => composed::backward::<Self>(saved, d_o, d_lse, call),
+        }
     }
 }

@@ -1,4 +1,8 @@
-//! From Burn's CUDA tensors to the kernel's operands, and back.
+//! From Burn's CUDA tensors to the kernels' operands, and back.
+
+mod backward;
+
+pub(crate) use backward::backward;
 
 use std::{
     collections::HashMap,
@@ -14,7 +18,9 @@ use burn_cubecl::{
     tensor::CubeTensor,
 };
 use cubecl::client::Client;
-use fa2_cubecl::{Alignment, Dtype, Fa2Error, FwdConfig, FwdPlan, FwdTensors, Problem, TensorRef};
+use fa2_cubecl::{
+    Alignment, Dtype, Fa2Error, FwdConfig, FwdPlan, FwdTensors, Problem, QuerySums, TensorRef,
+};
 
 use crate::{
     backend::Call,
@@ -50,7 +56,21 @@ impl CudaDevice {
         if request.sizes.without_scores() {
             return Ok(()); // Nothing is launched.
         }
-        self.plan(request).map(drop)
+        self.plan(request)?;
+        // A path is for both passes.
+        match request.device.is_autodiff() {
+            true => self.plan_backward(request),
+            false => Ok(()),
+        }
+    }
+
+    fn plan_backward(&self, request: &Request<'_>) -> Result<(), Reason> {
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        // Both ways to sum up dQ have the same tiles.
+        match fa2_cubecl::choose_backward(&problem, self.gpu, QuerySums::Atomic) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Reason::Rule(format!("the gradient: {error}"))),
+        }
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<FwdPlan, Reason> {

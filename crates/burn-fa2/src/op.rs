@@ -236,7 +236,13 @@ fn run(
         return Ok(composed_on_dispatch([q, k, v], Scores::new(mask, scale)));
     }
     let [q, k, v] = [q, k, v].map(Tensor::into_dispatch);
-    let (o, lse) = Dispatch::fa2_forward(q, k, v, Call { mask, scale, path });
+    let call = Call {
+        mask,
+        scale,
+        path,
+        deterministic: options.deterministic,
+    };
+    let (o, lse) = Dispatch::fa2_forward(q, k, v, call);
     Ok((Tensor::from_dispatch(o), Tensor::from_dispatch(lse)))
 }
 

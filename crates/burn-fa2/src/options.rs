@@ -67,6 +67,9 @@ pub struct FlashAttentionOptions {
     pub scale: Option<f64>,
     /// Which implementation computes the attention.
     pub strategy: Strategy,
+    /// Whether the gradient must have the same bits each time. On a kernel's path that of the query is
+    /// then summed up in a fixed order, which is slower; everything else has the same bits anyway.
+    pub deterministic: bool,
 }
 
 impl FlashAttentionOptions {
@@ -87,6 +90,15 @@ impl FlashAttentionOptions {
     pub fn with_scale(self, scale: f64) -> Self {
         Self {
             scale: Some(scale),
+            ..self
+        }
+    }
+
+    /// With a gradient that has the same bits each time, or without.
+    #[must_use]
+    pub fn with_deterministic(self, deterministic: bool) -> Self {
+        Self {
+            deterministic,
             ..self
         }
     }

@@ -43,7 +43,7 @@ fn options_have_a_stable_text_form() {
     let json = serde_json::to_string(&options).expect("serializable");
     assert_eq!(
         json,
-        r#"{"mask":{"causal":"bottom_right"},"scale":null,"strategy":"cube_cl"}"#
+        r#"{"mask":{"causal":"bottom_right"},"scale":null,"strategy":"cube_cl","deterministic":false}"#
     );
     assert_eq!(
         serde_json::from_str::<FlashAttentionOptions>("{}").expect("all fields have defaults"),
