@@ -158,7 +158,11 @@ fn strides(tensor: &TensorRef) -> FwdStrides {
     FwdStrides { batch, head, row }
 }
 
-fn sizes(problem: &Problem) -> Result<FwdProblem, CuteError> {
+/// The facts of `problem` that the choice of a kernel depends on.
+///
+/// # Errors
+/// Where a size is over 2^32.
+pub fn sizes(problem: &Problem) -> Result<FwdProblem, CuteError> {
     let size = |name, value: usize| {
         u32::try_from(value).map_err(|_| {
             CuteError::Problem(Fa2Error::TooLarge {
