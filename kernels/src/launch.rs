@@ -13,12 +13,13 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 use driver::{Launch, function};
 pub use error::CuteError;
-use fa2_cubecl::{Alignment, Fa2Error, FwdTensors, Mask, Problem, TensorRef};
+use fa2_cubecl::{Fa2Error, FwdTensors, Mask, Problem, TensorRef};
 
-/// Enqueues `O = softmax(scale Q K^T + mask) V` on the client's stream, by a CuTe kernel.
+/// Enqueues `O = softmax(scale Q K^T + mask) V` on the calling thread's stream, by a CuTe kernel.
 ///
 /// `kernel` forces one; without it [`choose`] does. Returns what runs. A driver's refusal of the
-/// launch itself shows as an error of the first read of O.
+/// launch itself shows as an error of the first read of O. A stream that the client was pinned to by
+/// `set_stream` is not known here.
 ///
 /// # Errors
 /// [`CuteError`] for the first rule that the problem, a tensor, the kernel or the device breaks, or
@@ -34,7 +35,7 @@ pub fn forward(
     let function = function(client, choice.kernel)?;
     let FwdTensors { q, k, v, o, lse } = tensors;
     let [q_strides, k_strides, v_strides, o_strides] = [q, k, v, o].map(strides);
-    let sizes = FwdParams::new(&sizes(problem)?, &choice, diagonal(problem), problem.scale);
+    let sizes = FwdParams::new(&sizes(problem)?, &choice, problem.diagonal(), problem.scale);
     let launch = Launch {
         function,
         grid_x: choice.grid_x,
@@ -62,6 +63,20 @@ pub fn forward(
             }
         });
     }
+    Ok(choice)
+}
+
+/// Loads the kernel that [`forward`] would run `problem` on, and says which.
+///
+/// # Errors
+/// As [`forward`], but for the tensors'.
+pub fn prepare(
+    client: &Client,
+    problem: &Problem,
+    kernel: Option<&'static KernelInfo>,
+) -> Result<Choice, CuteError> {
+    let choice = plan(client, problem, kernel)?;
+    function(client, choice.kernel)?;
     Ok(choice)
 }
 
@@ -143,15 +158,11 @@ fn strides(tensor: &TensorRef) -> FwdStrides {
     FwdStrides { batch, head, row }
 }
 
-/// Query i sees keys up to `i +` this where the mask is causal.
-fn diagonal(problem: &Problem) -> i32 {
-    match problem.mask {
-        Mask::Causal(Alignment::BottomRight) => problem.seq_k as i32 - problem.seq_q as i32,
-        Mask::None | Mask::Causal(Alignment::TopLeft) => 0,
-    }
-}
-
-fn sizes(problem: &Problem) -> Result<FwdProblem, CuteError> {
+/// The facts of `problem` that the choice of a kernel depends on.
+///
+/// # Errors
+/// Where a size is over 2^32.
+pub fn sizes(problem: &Problem) -> Result<FwdProblem, CuteError> {
     let size = |name, value: usize| {
         u32::try_from(value).map_err(|_| {
             CuteError::Problem(Fa2Error::TooLarge {

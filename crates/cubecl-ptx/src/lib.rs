@@ -9,11 +9,11 @@
 //! |---|---|
 //! | [`address`] | pointers as integer addresses of shared and global memory |
 //! | [`async_copy`] | `cp.async`, `commit_group`, `wait_group` |
-//! | [`matrix`] | `ldmatrix`, `mma.sync` |
+//! | [`matrix`] | `ldmatrix`, `stmatrix`, `mma.sync` |
 //! | [`math`] | `ex2.approx`, `lg2.approx`, `rcp.approx`, `fma.rn`, `max` |
-//! | [`convert`] | `cvt` of two f32 to packed f16 or bf16 |
+//! | [`convert`] | `cvt` of two f32 to packed f16 or bf16, and back |
 //! | [`shuffle`] | `shfl.sync.bfly`, `vote.sync.any`, `bar.warp.sync` |
-//! | [`memory`] | vector loads and stores of shared and global memory |
+//! | [`memory`] | loads and stores of shared and global memory, `red` |
 //! | [`topology`] | positions read anew, opaque values |
 //!
 //! An instruction is text here, not meaning: which lane holds which element is the business of the

@@ -1,4 +1,5 @@
-//! `ldmatrix` and `mma.sync`: warp-wide loads of 8x8 matrices and products of 16x8x16 (SM80).
+//! `ldmatrix`, `stmatrix` and `mma.sync`: warp-wide loads and stores of 8x8 matrices and products of
+//! 16x8x16 (SM80; `stmatrix` SM90).
 //!
 //! PTX ISA, "Warp Level Matrix Instructions". Fragments are 32-bit registers, each with two 16-bit
 //! elements; which elements a lane holds is in the ISA's fragment tables.
@@ -106,6 +107,34 @@ pub fn ldmatrix_x4(
             z: r[2].into(),
             w: r[3].into(),
         }
+    })
+}
+
+/// Stores four 8x8 matrices of 16-bit elements: lane `l` gives the shared address of row `l % 8` of
+/// matrix `l / 8`, and one register of each matrix: elements `2 (l % 4)` and the next of row `l / 4`.
+/// Needs SM90.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn stmatrix_x4(address: u32, #[comptime] offset: u32, value: &Registers4) {
+    intrinsic!(|scope| {
+        let text =
+            format!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+{offset}], {{$1,$2,$3,$4}};");
+        let asm = Asm {
+            text: &text,
+            constraints: "r,r,r,r,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![
+            address.read_value(scope),
+            value.x.read_value(scope),
+            value.y.read_value(scope),
+            value.z.read_value(scope),
+            value.w.read_value(scope),
+        ];
+        emit(scope, asm, vec![], operands);
     })
 }
 

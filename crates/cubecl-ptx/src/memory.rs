@@ -1,8 +1,10 @@
-//! Loads and stores by address: shared words and 16-byte vectors, global words and vectors.
+//! Loads and stores by address: shared words and 16-byte vectors, global words and vectors; and sums
+//! in global memory.
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: ld, st".
+//! PTX ISA, "Data Movement and Conversion Instructions: ld, st"; "Parallel Synchronization and
+//! Communication Instructions: red".
 
-use crate::matrix::{Registers4, Registers4Expand};
+use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
 use cubecl::prelude::*;
@@ -87,6 +89,118 @@ pub fn store_global_f32(address: u64, value: f32) {
     intrinsic!(|scope| {
         let asm = Asm {
             text: "st.global.f32 [$0], $1;",
+            constraints: "l,f,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![address.read_value(scope), value.read_value(scope)];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
+/// Loads four f32 from shared `address + offset`, a multiple of 16.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4 {
+    intrinsic!(|scope| {
+        let text = format!("ld.shared.v4.f32 {{$0,$1,$2,$3}}, [$4+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=f,=f,=f,=f,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = f32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        let r = emit(scope, asm, vec![ty; 4], operands);
+        Accumulator4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
+    })
+}
+
+/// Loads 16 bytes from global `address + offset`.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_global_x4(address: u64, #[comptime] offset: u32) -> Registers4 {
+    intrinsic!(|scope| {
+        let text = format!("ld.global.v4.b32 {{$0,$1,$2,$3}}, [$4+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=r,=r,=r,=r,l,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        let r = emit(scope, asm, vec![ty; 4], operands);
+        Registers4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
+    })
+}
+
+/// Loads an f32 from global `address + offset`.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_global_f32(address: u64, #[comptime] offset: u32) -> f32 {
+    intrinsic!(|scope| {
+        let text = format!("ld.global.f32 $0, [$1+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=f,l,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = f32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
+    })
+}
+
+/// Stores 4 bytes to global `address + offset`.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn store_global(address: u64, #[comptime] offset: u32, value: u32) {
+    intrinsic!(|scope| {
+        let text = format!("st.global.b32 [$0+{offset}], $1;");
+        let asm = Asm {
+            text: &text,
+            constraints: "l,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![address.read_value(scope), value.read_value(scope)];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
+/// Adds `value` to the f32 at global `address + offset`, as one step that no other thread's addition
+/// can part. In which order additions to one address happen is open, and so is the rounding of
+/// their sum.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
+    intrinsic!(|scope| {
+        let text = format!("red.global.add.f32 [$0+{offset}], $1;");
+        let asm = Asm {
+            text: &text,
             constraints: "l,f,~{memory}",
             effect: Effect::Memory,
         };

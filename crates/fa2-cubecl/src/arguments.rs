@@ -1,5 +1,7 @@
 //! What the kernel gets beside its buffers: the run-time shape, as plain numbers.
 
+pub(crate) mod backward;
+
 use crate::config::FwdConfig;
 use crate::heuristics::FwdPlan;
 use crate::problem::{Dtype, Problem};

@@ -1,5 +1,8 @@
 //! `FwdConfig`: the one comptime value of a forward kernel, and the rules it obeys.
 
+pub(crate) mod backward;
+
+use crate::copy::g2s::RowShare;
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
@@ -245,7 +248,7 @@ impl FwdConfig {
     #[must_use]
     pub const fn lanes_per_row(&self) -> u32 {
         match self.row_copy {
-            RowCopy::WholeRow => self.q_tile().atom_cols() as u32 / 8,
+            RowCopy::WholeRow => whole_row_lanes(self.head_dim),
             RowCopy::HalfRow => 4,
         }
     }
@@ -254,6 +257,17 @@ impl FwdConfig {
     #[must_use]
     pub const fn rows_per_pass(&self) -> u32 {
         self.threads() / self.lanes_per_row()
+    }
+
+    /// How the threads share the rows of the tiles.
+    #[must_use]
+    pub(crate) const fn row_share(&self) -> RowShare {
+        RowShare {
+            threads: self.threads(),
+            lanes_per_row: self.lanes_per_row(),
+            columns: self.head_dim,
+            kind: self.columns,
+        }
     }
 
     /// Q's tile in shared memory; later O's.
@@ -315,6 +329,11 @@ impl std::fmt::Display for FwdConfig {
             Ok(())
         }
     }
+}
+
+/// Lanes for the 16-byte chunks of an atom's row in tiles of `columns` columns.
+pub(crate) const fn whole_row_lanes(columns: u32) -> u32 {
+    SmemTile::new(8, columns as usize).atom_cols() as u32 / 8
 }
 
 /// The smallest compiled head size that holds `columns`.

@@ -62,7 +62,14 @@ pub(crate) fn store(
     let position = ThreadPosition::new(shared);
     // Orders: this warp's reads of its rows of Q < its stores of O over them.
     sync_warp();
-    let r2s = R2s::new(position.shared, position.warp, position.lane, config);
+    let r2s = R2s::new(
+        position.shared,
+        position.warp,
+        0u32,
+        position.lane,
+        comptime!(config.q_tile()),
+        comptime!(acc_o.layout),
+    );
     #[unroll]
     for m in 0..comptime!(acc_o.layout.m_tiles) {
         #[unroll]
@@ -73,7 +80,7 @@ pub(crate) fn store(
                 let low = acc_o.values[comptime!(acc_o.layout.index(0, half, m, n))] * inverse;
                 let high = acc_o.values[comptime!(acc_o.layout.index(1, half, m, n))] * inverse;
                 let pair = round_pair(low, high, comptime!(config.dtype()));
-                r2s.store(pair, m, half, n, config);
+                r2s.store(pair, m, half, n);
             }
         }
     }
@@ -87,7 +94,7 @@ pub(crate) fn store(
     );
     // Orders: all warps' stores of O into Q's tile < the row-wise loads below.
     sync_cube();
-    let copier = RowCopier::new(position.unit, config);
+    let copier = RowCopier::new(position.unit, comptime!(config.row_share()));
     let matrix = row_address(o, &shape.o, work.batch, work.head, work.row);
     let target = RowWalk {
         address: copier.global(matrix, shape.o.row),
@@ -95,7 +102,12 @@ pub(crate) fn store(
         rows_inside: shape.seq_q as i32 - work.row as i32,
         columns_inside: shape.head_dim,
     };
-    store_rows(&copier, position.shared, &target, config);
+    store_rows(
+        &copier,
+        position.shared,
+        &target,
+        comptime!(config.q_tile()),
+    );
 }
 
 /// Stores the LSE: the first of a row's four lanes writes it.

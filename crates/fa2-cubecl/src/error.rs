@@ -69,6 +69,16 @@ pub enum Fa2Error {
         /// What the problem has.
         problem: String,
     },
+    /// CubeCL or the driver could not compile the kernel for the device.
+    #[error("the kernel {config} does not compile for {device}: {reason}")]
+    Compilation {
+        /// The kernel.
+        config: String,
+        /// The device.
+        device: String,
+        /// The compiler's words.
+        reason: String,
+    },
     /// The device can't run the kernel at all.
     #[error("the kernel can't run on {device}: {reason}")]
     Unsupported {
@@ -113,6 +123,24 @@ pub enum ConfigError {
     /// Warp counts that a cube can have.
     #[error("warps {0} is not a power of two from 1 to 16")]
     Warps(u32),
+    /// A size that its parts don't tile.
+    #[error("{what} {size} is not a multiple of {multiple}")]
+    Multiple {
+        /// The size's name.
+        what: &'static str,
+        /// Its value.
+        size: u32,
+        /// What it must be a multiple of.
+        multiple: u32,
+    },
+    /// Warps side by side that don't fit an atom of shared memory.
+    #[error("{warps} warps side by side take 16 columns each, but an atom has {steps} times 16")]
+    Atom {
+        /// Warps.
+        warps: u32,
+        /// Steps of 16 columns in an atom.
+        steps: u32,
+    },
     /// The tiles don't fit the shared memory of any GPU.
     #[error("{bytes} bytes of shared memory are more than {limit}")]
     SharedMemory {

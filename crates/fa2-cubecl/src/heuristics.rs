@@ -1,5 +1,7 @@
 //! Which tile serves a problem: a pure table, with its reasons.
 
+pub(crate) mod backward;
+
 use crate::config::{FwdConfig, Tile};
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
@@ -53,8 +55,8 @@ pub fn choose(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
         .iter()
         .map(|tile| FwdConfig::new(problem.dtype, columns, mask, *tile))
         .collect::<Result<Vec<_>, _>>()?;
-    let twice = |config: &&FwdConfig| fits(config, gpu, 2);
-    let once = |config: &&FwdConfig| fits(config, gpu, 1);
+    let twice = |config: &&FwdConfig| fits(config.shared_bytes(), gpu, 2);
+    let once = |config: &&FwdConfig| fits(config.shared_bytes(), gpu, 1);
     let config = configs
         .iter()
         .find(twice)
@@ -67,9 +69,9 @@ pub fn choose(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
 /// Shared memory that the system keeps of each cube on a multiprocessor.
 const RESERVED_BYTES: u32 = 1024;
 
-/// Whether `cubes` of `config` fit one multiprocessor at once.
-fn fits(config: &FwdConfig, gpu: Gpu, cubes: u32) -> bool {
-    cubes * (config.shared_bytes() + RESERVED_BYTES) <= gpu.shared_bytes + RESERVED_BYTES
+/// Whether `cubes` of `shared_bytes` each fit one multiprocessor at once.
+fn fits(shared_bytes: u32, gpu: Gpu, cubes: u32) -> bool {
+    cubes * (shared_bytes + RESERVED_BYTES) <= gpu.shared_bytes + RESERVED_BYTES
 }
 
 /// Keys and values that may stay in L2 while a section is worked on: a third of an A100's 40 MB.

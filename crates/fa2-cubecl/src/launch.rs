@@ -1,12 +1,14 @@
 //! Validate, choose, launch: the only file with a CubeCL client.
 
+pub(crate) mod backward;
+
 use crate::arguments::{Arguments, cubes};
-use crate::config::FwdConfig;
+use crate::config::{Columns, FwdConfig};
 use crate::error::Fa2Error;
 use crate::heuristics::{FwdPlan, Gpu, choose};
 use crate::kernel::forward_sm80::forward_sm80;
 use crate::mask::MaskKind;
-use crate::problem::{Dtype, Problem};
+use crate::problem::{Alignment, Dtype, Mask, Problem};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -93,6 +95,61 @@ pub fn forward(
     Ok(plan)
 }
 
+/// Compiles `config` on the client's device, and waits for it.
+///
+/// [`forward`] only queues, and what a compiler refuses shows when O is read. A caller that could
+/// still take another path asks here first; once a kernel is compiled the answer takes microseconds.
+///
+/// # Errors
+/// [`Fa2Error::Compilation`] with CubeCL's words.
+pub fn compile(client: &Client, config: FwdConfig) -> Result<(), Fa2Error> {
+    // A launch is what makes CubeCL compile: one row of one head.
+    let columns = config.head_dim() as usize;
+    let problem = Problem {
+        batch: 1,
+        heads_q: 1,
+        heads_kv: 1,
+        seq_q: 1,
+        seq_k: 1,
+        head_dim: match config.columns() {
+            Columns::Exact => columns,
+            Columns::Padded => columns - 8,
+        },
+        dtype: config.dtype(),
+        mask: match config.mask() {
+            MaskKind::None => Mask::None,
+            MaskKind::Causal => Mask::Causal(Alignment::TopLeft),
+        },
+        scale: 1.0,
+    };
+    let row = vec![0; columns * Dtype::BYTES as usize];
+    let tensor = || TensorRef {
+        handle: client.create_from_slice(&row),
+        strides: [columns; 3],
+    };
+    let tensors = FwdTensors {
+        q: tensor(),
+        k: tensor(),
+        v: tensor(),
+        o: tensor(),
+        lse: client.create_from_slice(&[0; size_of::<f32>()]),
+    };
+    let output = tensors.o.handle.clone();
+    forward(
+        client,
+        &problem,
+        tensors,
+        Some(FwdPlan { config, section: 1 }),
+    )?;
+    client
+        .check([&output])
+        .map_err(|error| Fa2Error::Compilation {
+            config: config.to_string(),
+            device: client.properties().identity.name.clone(),
+            reason: error.to_string(),
+        })
+}
+
 /// Whether the client's device can run the kernels.
 ///
 /// # Errors
@@ -174,11 +231,16 @@ pub fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2E
     check_tensor("k", &tensors.k, [batch, heads_kv, seq_k], head_dim)?;
     check_tensor("v", &tensors.v, [batch, heads_kv, seq_k], head_dim)?;
     check_tensor("o", &tensors.o, [batch, heads_q, seq_q], head_dim)?;
-    let needed = (batch * heads_q * seq_q * size_of::<f32>()) as u64;
-    let bytes = tensors.lse.size_in_used();
+    check_rows("lse", &tensors.lse, [batch, heads_q, seq_q])
+}
+
+/// Checks the extent of a contiguous f32 for each row.
+fn check_rows(tensor: &'static str, handle: &Handle, sizes: [usize; 3]) -> Result<(), Fa2Error> {
+    let needed = (sizes.iter().product::<usize>() * size_of::<f32>()) as u64;
+    let bytes = handle.size_in_used();
     if needed > bytes {
         return Err(Fa2Error::OutOfBounds {
-            tensor: "lse",
+            tensor,
             bytes,
             needed,
         });

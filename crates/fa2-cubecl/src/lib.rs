@@ -48,10 +48,14 @@ mod score;
 mod softmax;
 mod tensor;
 
+pub use config::backward::{BwdConfig, BwdTile, FragmentStore, QuerySums};
 pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim};
 pub use error::{ConfigError, Fa2Error};
+pub use heuristics::backward::{BwdPlan, choose_backward};
 pub use heuristics::{FwdPlan, Gpu, choose};
-pub use launch::{FwdTensors, TensorRef, check_tensors, device_support, forward, gpu};
+pub use kernel::backward::preprocess::LseGradient;
+pub use launch::backward::{BwdTensors, backward};
+pub use launch::{FwdTensors, TensorRef, check_tensors, compile, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};
 pub use score::ScoreKind;

@@ -84,5 +84,52 @@ pub(crate) fn apply(
     }
 }
 
+/// First query that sees `key`; no query is as far as `i32::MAX`.
+#[cube]
+pub(crate) fn first_query(key: i32, seq_k: i32, diagonal: i32, #[comptime] kind: MaskKind) -> i32 {
+    let first = if comptime!(kind == MaskKind::Causal) {
+        key - diagonal
+    } else {
+        i32::new(0)
+    };
+    select(key < seq_k, first, i32::new(i32::MAX as i64))
+}
+
+/// [`apply()`] to transposed scores: rows are keys, columns are queries.
+///
+/// `key` and `query` are the global position of this lane's first element in the block.
+#[cube]
+pub(crate) fn apply_transposed(
+    acc_s: &mut Accumulator,
+    key: i32,
+    query: i32,
+    seq_k: i32,
+    diagonal: i32,
+    #[comptime] kind: MaskKind,
+) {
+    let m_tiles = comptime!(acc_s.layout.m_tiles);
+    let n_tiles = comptime!(acc_s.layout.n_tiles);
+    #[unroll]
+    for m in 0..m_tiles {
+        #[unroll]
+        for half in 0..2usize {
+            let row_offset = comptime!(acc_s.layout.row_offset(m, half) as i32);
+            // Relative to this lane's first query, so that each element compares an immediate.
+            let first = first_query(key + row_offset, seq_k, diagonal, kind) - query;
+            #[unroll]
+            for n in 0..n_tiles {
+                #[unroll]
+                for c in 0..2usize {
+                    let at = comptime!(acc_s.layout.index(c, half, m, n));
+                    let offset = comptime!(acc_s.layout.column_offset(c, n) as i32);
+                    let hidden = offset < first;
+                    acc_s.values[at] =
+                        select(hidden, f32::new(f32::NEG_INFINITY), acc_s.values[at]);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! A kernel compiled to PTX without a GPU, and the arguments that a launch would give it: for tests,
 //! and for reading the code.
 
+pub mod backward;
+
 use crate::arguments::{Arguments, cubes};
 use crate::config::FwdConfig;
 use crate::error::Fa2Error;
@@ -40,14 +42,8 @@ pub struct Ptx {
 /// # Errors
 /// The compiler's message.
 pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
-    let settings = KernelSettings::new(
-        *CubeDim::new_1d(config.threads()),
-        ExecutionMode::Unchecked,
-        AddressType::U32,
-    );
-    let buffer = || BufferCompilationArg { inplace: None };
     let kernel = ForwardSm80::new(
-        settings,
+        settings(config.threads()),
         device_properties(),
         Arc::new(TargetProperties::default()),
         buffer(),
@@ -59,6 +55,25 @@ pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
         config,
     );
     let definition = cubecl::define_kernel(&kernel).map_err(|error| format!("{error:?}"))?;
+    compile_definition(definition, sm)
+}
+
+/// How every kernel is compiled.
+fn settings(threads: u32) -> KernelSettings {
+    KernelSettings::new(
+        *CubeDim::new_1d(threads),
+        ExecutionMode::Unchecked,
+        AddressType::U32,
+    )
+}
+
+/// A buffer of its own.
+fn buffer() -> BufferCompilationArg {
+    BufferCompilationArg { inplace: None }
+}
+
+/// Compiles an expanded kernel.
+fn compile_definition(definition: KernelDefinition, sm: u32) -> Result<Ptx, String> {
     let mut compiler = PlironCompiler {
         target: LlvmTarget::Nvptx,
     };
@@ -80,7 +95,7 @@ pub fn compile(config: FwdConfig, sm: u32) -> Result<Ptx, String> {
     }
 }
 
-/// Arguments of a launch beside the five buffers.
+/// Arguments of a launch beside its buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchArguments {
     /// Cubes (CTAs) along x.
@@ -110,26 +125,23 @@ pub fn arguments(
     for stride in arguments.strides.as_flattened() {
         info.scalars.push(*stride);
     }
-    // The buffers' lengths, which an unchecked kernel never reads.
-    for _ in 0..BUFFERS {
+    Ok(LaunchArguments {
+        cubes: cubes(problem, &plan.config) as u32,
+        shape: finish(info, BUFFERS),
+    })
+}
+
+/// The packed scalars, and the buffers' lengths, which an unchecked kernel never reads.
+fn finish(mut info: InfoBuilder, buffers: usize) -> Vec<u8> {
+    for _ in 0..buffers {
         info.metadata.register_buffer(0, AddressType::U32);
     }
     let words = info.finish(AddressType::U32).data;
-    Ok(LaunchArguments {
-        cubes: cubes(problem, &plan.config) as u32,
-        shape: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-    })
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// The shape's fields are run-time scalars: nothing of them is compiled in.
 fn shape() -> FwdShapeCompilationArg {
-    let strides = || ByteStridesCompilationArg {
-        batch: (),
-        head: (),
-        row: (),
-        pass: (),
-        block: (),
-    };
     FwdShapeCompilationArg {
         seq_q: (),
         seq_k: (),
@@ -145,6 +157,16 @@ fn shape() -> FwdShapeCompilationArg {
         k: strides(),
         v: strides(),
         o: strides(),
+    }
+}
+
+fn strides() -> ByteStridesCompilationArg {
+    ByteStridesCompilationArg {
+        batch: (),
+        head: (),
+        row: (),
+        pass: (),
+        block: (),
     }
 }
 

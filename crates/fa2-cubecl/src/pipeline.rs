@@ -12,7 +12,6 @@
 
 use crate::config::FwdConfig;
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};
-use crate::copy::s2r::Operands;
 use crate::mask::BlockKind;
 use crate::scheduler::{FwdShape, WorkTile};
 use crate::tensor::gmem::row_address;
@@ -96,7 +95,7 @@ impl KvPipeline {
             rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
             columns_inside: self.columns_inside,
         };
-        copier.copy(to, &source, comptime!(config.kv_tile()), rows, config);
+        copier.copy(to, &source, comptime!(config.kv_tile()), rows);
         self.k_source[0] -= self.k_block;
     }
 
@@ -110,7 +109,7 @@ impl KvPipeline {
             rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
             columns_inside: self.columns_inside,
         };
-        copier.copy(to, &source, comptime!(config.kv_tile()), rows, config);
+        copier.copy(to, &source, comptime!(config.kv_tile()), rows);
         self.v_source[0] -= self.v_block;
     }
 
@@ -202,15 +201,16 @@ impl KvPipeline {
         sync_cube();
     }
 
-    /// Leaves block `t`: the views of K and V move to the next stage.
-    pub fn release(&mut self, operands: &mut Operands) {
+    /// Leaves block `t`: how far the views of K and V have to move, wrapping. 0 with one stage.
+    pub fn release(&mut self) -> u32 {
         let config = comptime!(self.config);
         if comptime!(config.stages() > 1) {
             let next = next_stage(self.read[0], config);
             let step = next - self.read[0];
-            operands.k.advance(step);
-            operands.v.advance(step);
             self.read[0] = next;
+            step
+        } else {
+            u32::new(0)
         }
     }
 }

@@ -42,14 +42,16 @@ pub enum Error {
     /// It left something unwritten.
     #[error("reading {tensor}: {error}")]
     Output {
-        /// O or LSE.
+        /// The result.
         tensor: &'static str,
         /// What is missing.
         error: MemoryError,
     },
-    /// It wrote between the rows of O.
-    #[error("{bytes} bytes between the rows of O were written")]
+    /// It wrote between the rows of a result.
+    #[error("{bytes} bytes between the rows of {tensor} were written")]
     Padding {
+        /// The result.
+        tensor: &'static str,
         /// How many.
         bytes: usize,
     },
@@ -163,7 +165,7 @@ impl Kernel {
             .argument(&arguments.shape)
             .run_seeds(&memory, seeds)?;
         Ok(Run {
-            output: read_rows(&memory, o, &qkv.q)?,
+            output: read_rows(&memory, "O", o, &qkv.q)?,
             lse: read(&memory, "LSE", lse, rows)?,
             measures,
         })
@@ -171,7 +173,7 @@ impl Kernel {
 }
 
 /// `stored` in the machine's memory, its rows written and nothing else.
-fn load<E: KernelElement>(
+pub(crate) fn load<E: KernelElement>(
     memory: &mut GlobalMemory,
     name: &str,
     stored: &Stored<E>,
@@ -192,34 +194,34 @@ fn element<E>(pointer: Pointer, index: usize) -> Pointer {
     Pointer(pointer.0 + (index * size_of::<E>()) as u64)
 }
 
-/// The rows of O, which has the storage of Q; nothing between them may be written.
-fn read_rows<E: KernelElement>(
+/// The rows of a result that has the storage of an operand; nothing between them may be written.
+pub(crate) fn read_rows<E: KernelElement>(
     memory: &GlobalMemory,
-    o: Pointer,
+    tensor: &'static str,
+    pointer: Pointer,
     like: &Stored<E>,
 ) -> Result<Vec<E>, Error> {
-    let tensor = "O";
     let mut output = Vec::new();
     for row in like.rows() {
         output.extend(read::<E>(
             memory,
             tensor,
-            element::<E>(o, row.start),
+            element::<E>(pointer, row.start),
             row.len(),
         )?);
     }
     let written = memory
-        .written(o, size_of_val(&like.data[..]))
+        .written(pointer, size_of_val(&like.data[..]))
         .map_err(|error| Error::Output { tensor, error })?;
     let inside = size_of_val(&output[..]);
     if written > inside {
         let bytes = written - inside;
-        return Err(Error::Padding { bytes });
+        return Err(Error::Padding { tensor, bytes });
     }
     Ok(output)
 }
 
-fn read<T: bytemuck::Pod>(
+pub(crate) fn read<T: bytemuck::Pod>(
     memory: &GlobalMemory,
     tensor: &'static str,
     pointer: Pointer,

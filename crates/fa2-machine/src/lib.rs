@@ -1,4 +1,4 @@
-//! The forward kernel of fa2-cubecl without a GPU: the PTX that CubeCL compiles, run by ptx-machine.
+//! The kernels of fa2-cubecl without a GPU: the PTX that CubeCL compiles, run by ptx-machine.
 //!
 //! ```no_run
 //! use fa2_machine::Kernel;
@@ -12,8 +12,10 @@
 //! # Ok::<(), fa2_machine::Error>(())
 //! ```
 
+mod backward;
 mod element;
 mod kernel;
 
+pub use backward::{BackwardInputs, BackwardKernels, BackwardRun};
 pub use element::{KernelElement, problem};
 pub use kernel::{Error, Kernel, Run};

@@ -1,3 +1,5 @@
+//! Choices, and refusals with their reasons.
+
 use super::*;
 
 const H200: Gpu = Gpu {

@@ -162,8 +162,7 @@ impl Launch {
             let mut written = server.write_set();
             written.extend(self.writes.iter().cloned());
             let kernel = KernelId::new::<Self>();
-            let scope =
-                ExecuteScope::launching(server, kernel, stream, self.reads.iter(), written);
+            let scope = ExecuteScope::launching(server, kernel, stream, self.reads.iter(), written);
             let outcome = scope.execute(|server| self.launch(server, stream, arguments));
             if let ScopedOutcome::Failed(error) = outcome {
                 // The scope has marked the outputs, so whoever reads one gets the error.

@@ -1,3 +1,5 @@
+//! Why a kernel was not launched.
+
 use crate::error::ChooseError;
 use fa2_cubecl::Fa2Error;
 use thiserror::Error;

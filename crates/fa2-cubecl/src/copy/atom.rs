@@ -1,12 +1,15 @@
-//! The copy atoms: 16 bytes by cp.async, four 8x8 matrices by ldmatrix, a pair by a 4-byte store,
-//! and 16 bytes out by a vector store.
+//! The copy atoms: 16 bytes by cp.async, four 8x8 matrices by ldmatrix and stmatrix, a pair by a 4-byte
+//! store, 16 bytes by a vector load or store, and a sum in global memory.
 
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
-use cubecl_ptx::matrix::ldmatrix_x4;
-use cubecl_ptx::memory::{load_shared_x4, store_global_f32, store_global_x4, store_shared};
+use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
+use cubecl_ptx::memory::{
+    add_global_f32, load_global_f32, load_global_x4, load_shared_f32_x4, load_shared_x4,
+    store_global, store_global_f32, store_global_x4, store_shared,
+};
 
-pub(crate) use cubecl_ptx::matrix::{Registers4, Transpose};
+pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
 pub(crate) use cubecl_ptx::shuffle::sync_warp;
 
 /// Bytes of a 16-byte chunk: one cp.async, one row of an ldmatrix, one vector store.
@@ -52,6 +55,48 @@ pub(crate) fn s2r(
 #[cube]
 pub(crate) fn r2s(address: u32, #[comptime] offset: u32, pair: u32) {
     store_shared(address, offset, pair);
+}
+
+/// Register to shared: a 16x16 block as an A fragment; addresses as for [`s2r()`]. Needs SM90.
+#[cube]
+pub(crate) fn r2s_block(address: u32, #[comptime] offset: u32, block: &Registers4) {
+    stmatrix_x4(address, offset, block);
+}
+
+/// Shared to register: four f32.
+#[cube]
+pub(crate) fn s2r_f32(address: u32, #[comptime] offset: u32) -> Accumulator4 {
+    load_shared_f32_x4(address, offset)
+}
+
+/// Global to register: a chunk.
+#[cube]
+pub(crate) fn g2r(source: u64, #[comptime] offset: u32) -> Registers4 {
+    load_global_x4(source, offset)
+}
+
+/// Global to register: one f32.
+#[cube]
+pub(crate) fn g2r_f32(source: u64, #[comptime] offset: u32) -> f32 {
+    load_global_f32(source, offset)
+}
+
+/// Register to global: a chunk.
+#[cube]
+pub(crate) fn r2g_chunk(target: u64, #[comptime] offset: u32, chunk: Registers4) {
+    store_global_x4(target, offset, chunk);
+}
+
+/// Register to global: two neighbours of a row.
+#[cube]
+pub(crate) fn r2g_pair(target: u64, #[comptime] offset: u32, pair: u32) {
+    store_global(target, offset, pair);
+}
+
+/// Adds one f32 to another in global memory.
+#[cube]
+pub(crate) fn r2g_add(target: u64, #[comptime] offset: u32, value: f32) {
+    add_global_f32(target, offset, value);
 }
 
 /// Register to global: one f32.

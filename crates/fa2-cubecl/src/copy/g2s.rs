@@ -4,7 +4,7 @@
 //! every group of L chunks along the row; L is 8 on 128-byte rows and 4 on 64-byte ones. Each
 //! element moves exactly once. O leaves by the same map (`s2g`).
 
-use crate::config::{Columns, FwdConfig};
+use crate::config::Columns;
 use crate::copy::atom::{CHUNK, g2s, g2s_predicated};
 use crate::problem::Dtype;
 use crate::tensor::evaluate::{evaluate, swizzled};
@@ -20,6 +20,45 @@ pub(crate) enum Rows {
     Ragged,
 }
 
+/// How the threads of a cube share the rows of its tiles, which all have the same columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowShare {
+    /// Threads that copy.
+    pub threads: u32,
+    /// Those that share a row of an atom.
+    pub lanes_per_row: u32,
+    /// Columns of the tiles.
+    pub columns: u32,
+    /// Whether the tensors have as many.
+    pub kind: Columns,
+}
+
+impl RowShare {
+    /// Rows that all threads copy in one pass.
+    pub(crate) const fn rows_per_pass(&self) -> u32 {
+        self.threads / self.lanes_per_row
+    }
+
+    /// Any tile of these columns: what the atoms of all of them are.
+    const fn atom(&self) -> SmemTile {
+        SmemTile::new(8, self.columns as usize)
+    }
+
+    /// Groups of `lanes_per_row` chunks in an atom's row.
+    pub(crate) const fn groups_per_atom(&self) -> usize {
+        self.atom().atom_cols() / (self.lanes_per_row * CHUNK) as usize
+    }
+
+    /// (chunk, row) of a thread as an element offset in an atom, before the swizzle.
+    pub(crate) fn thread_layout(&self) -> Layout {
+        let lanes = self.lanes_per_row as usize;
+        Layout::new(
+            (lanes, self.rows_per_pass() as usize),
+            (CHUNK as usize, self.atom().atom_cols()),
+        )
+    }
+}
+
 /// One thread's share of the tile copies.
 #[derive(CubeType)]
 pub(crate) struct RowCopier {
@@ -29,6 +68,9 @@ pub(crate) struct RowCopier {
     pub column: u32,
     /// Byte offset of its first chunk in a tile, one for each group of lanes within an atom's row.
     pub chunks: Array<u32>,
+    /// How the rows are shared.
+    #[cube(comptime)]
+    pub share: RowShare,
 }
 
 /// This thread's way through the rows of a tile in global memory.
@@ -44,29 +86,14 @@ pub(crate) struct RowWalk {
     pub columns_inside: u32,
 }
 
-/// Groups of `lanes_per_row` chunks in an atom's row.
-pub(crate) fn groups_per_atom(config: &FwdConfig) -> usize {
-    config.q_tile().atom_cols() / (config.lanes_per_row() * CHUNK) as usize
-}
-
-/// (chunk, row) of a thread as an element offset in an atom, before the swizzle.
-pub(crate) fn thread_layout(config: &FwdConfig) -> Layout {
-    let lanes = config.lanes_per_row() as usize;
-    let atom_cols = config.q_tile().atom_cols();
-    Layout::new(
-        (lanes, config.rows_per_pass() as usize),
-        (CHUNK as usize, atom_cols),
-    )
-}
-
 #[cube]
 impl RowCopier {
     /// The share of thread `thread`.
-    pub fn new(thread: u32, #[comptime] config: FwdConfig) -> RowCopier {
-        let lanes = comptime!(config.lanes_per_row());
-        let groups = comptime!(groups_per_atom(&config));
-        let swizzle = comptime!(config.q_tile().swizzle());
-        let offset = swizzled(evaluate(thread, comptime!(thread_layout(&config))), swizzle);
+    pub fn new(thread: u32, #[comptime] share: RowShare) -> RowCopier {
+        let lanes = comptime!(share.lanes_per_row);
+        let groups = comptime!(share.groups_per_atom());
+        let swizzle = comptime!(share.atom().swizzle());
+        let offset = swizzled(evaluate(thread, comptime!(share.thread_layout())), swizzle);
         let mut chunks = Array::<u32>::new(groups);
         #[unroll]
         for group in 0..groups {
@@ -79,6 +106,7 @@ impl RowCopier {
             row: thread / lanes,
             column: (thread % lanes) * CHUNK,
             chunks,
+            share,
         }
     }
 
@@ -97,11 +125,11 @@ impl RowCopier {
         source: &RowWalk,
         #[comptime] tile: SmemTile,
         #[comptime] rows: Rows,
-        #[comptime] config: FwdConfig,
     ) {
-        let groups = comptime!(groups_per_atom(&config));
-        let group_cols = comptime!(config.lanes_per_row() * CHUNK);
-        let pass_rows = comptime!(config.rows_per_pass());
+        let share = comptime!(self.share);
+        let groups = comptime!(share.groups_per_atom());
+        let group_cols = comptime!(share.lanes_per_row * CHUNK);
+        let pass_rows = comptime!(share.rows_per_pass());
         let mut from = source.address;
         #[unroll]
         for pass in 0..comptime!(tile.rows() as u32 / pass_rows) {
@@ -115,7 +143,7 @@ impl RowCopier {
                     comptime!(tile.offset((pass * pass_rows) as usize, atom) as u32 * Dtype::BYTES);
                 let source_offset = comptime!(step * group_cols * Dtype::BYTES);
                 let column = self.column + comptime!(step * group_cols);
-                if comptime!(rows == Rows::Whole && config.columns() == Columns::Exact) {
+                if comptime!(rows == Rows::Whole && share.kind == Columns::Exact) {
                     g2s(to, from, offset, source_offset);
                 } else if comptime!(rows == Rows::Whole) {
                     g2s_predicated(
@@ -125,7 +153,7 @@ impl RowCopier {
                         offset,
                         source_offset,
                     );
-                } else if comptime!(config.columns() == Columns::Exact) {
+                } else if comptime!(share.kind == Columns::Exact) {
                     g2s_predicated(to, from, row < source.rows_inside, offset, source_offset);
                 } else {
                     let inside = row < source.rows_inside && column < source.columns_inside;

@@ -1,10 +1,11 @@
 //! MOVE: one file for each edge of the data path.
 //!
-//! Global to shared ([`g2s`]), shared to register ([`s2r`]), register to shared ([`r2s`]) and
+//! Global to shared ([`g2s`]), shared to register ([`s2r`]), register to shared ([`r2s`], [`r2s_block`]) and
 //! shared to global ([`s2g`]); the instructions behind them are in [`atom`].
 
 pub(crate) mod atom;
 pub(crate) mod g2s;
 pub(crate) mod r2s;
+pub(crate) mod r2s_block;
 pub(crate) mod s2g;
 pub(crate) mod s2r;

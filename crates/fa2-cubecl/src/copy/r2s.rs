@@ -1,39 +1,54 @@
-//! Register to shared: the C owners of O scatter their pairs into Q's tile.
+//! Register to shared: the owners of a C fragment scatter their pairs into a tile.
 //!
-//! A lane owns two neighbours of a row, so one 4-byte store each. Every warp writes only the rows
-//! of Q that it alone has read.
+//! A lane owns two neighbours of a row, so one 4-byte store each.
 
-use crate::config::FwdConfig;
+use crate::config::MMA_K;
 use crate::copy::atom::{CHUNK, r2s};
+use crate::mma::accumulator::AccumulatorLayout;
 use crate::problem::Dtype;
 use crate::tensor::evaluate::{evaluate, swizzled};
 use cubecl::prelude::*;
-use cute_layout::Layout;
+use cute_layout::{Layout, SmemTile};
 
 /// Element offset of a lane's first pair, before the swizzle: (q, g) at column 2q of row g.
 pub(crate) fn lane_layout(atom_cols: usize) -> Layout {
     Layout::new((4, 8), (2, atom_cols))
 }
 
-/// One lane's view of Q's tile as the target of O.
+/// One lane's view of a tile as the target of an accumulator.
 #[derive(CubeType)]
 pub(crate) struct R2s {
     /// Byte address of the lane's first pair, one for each chunk of an atom's row.
     pub bases: Array<u32>,
+    /// The tile.
+    #[cube(comptime)]
+    pub tile: SmemTile,
+    /// What is stored.
+    #[cube(comptime)]
+    pub layout: AccumulatorLayout,
 }
 
-pub(crate) fn chunks_per_atom(config: &FwdConfig) -> usize {
-    config.q_tile().atom_cols() / CHUNK as usize
+pub(crate) fn chunks_per_atom(tile: &SmemTile) -> usize {
+    tile.atom_cols() / CHUNK as usize
 }
 
 #[cube]
 impl R2s {
-    /// The view of `lane` of `warp` on the tile at shared address `base`.
-    pub fn new(base: u32, warp: u32, lane: u32, #[comptime] config: FwdConfig) -> R2s {
-        let tile = comptime!(config.q_tile());
-        let chunks = comptime!(chunks_per_atom(&config));
-        let layout = comptime!(lane_layout(tile.atom_cols()));
-        let offset = swizzled(evaluate(lane, layout), comptime!(tile.swizzle()));
+    /// The view of `lane` of the warp `warp` along M and `warp_n` along N on the tile at shared
+    /// address `base`.
+    pub fn new(
+        base: u32,
+        warp: u32,
+        warp_n: u32,
+        lane: u32,
+        #[comptime] tile: SmemTile,
+        #[comptime] layout: AccumulatorLayout,
+    ) -> R2s {
+        let chunks = comptime!(chunks_per_atom(&tile));
+        let lanes = comptime!(lane_layout(tile.atom_cols()));
+        let offset = swizzled(evaluate(lane, lanes), comptime!(tile.swizzle()));
+        // The columns of a warp are bits that the lane's offset leaves clear, so xor adds them.
+        let offset = offset ^ (warp_n * MMA_K);
         let warp_base = base + warp * comptime!(16 * tile.atom_cols() as u32 * Dtype::BYTES);
         let mut bases = Array::<u32>::new(chunks);
         #[unroll]
@@ -41,7 +56,11 @@ impl R2s {
             bases[chunk] =
                 warp_base + (offset ^ comptime!(chunk as u32 * CHUNK)) * comptime!(Dtype::BYTES);
         }
-        R2s { bases }
+        R2s {
+            bases,
+            tile,
+            layout,
+        }
     }
 
     /// Stores `pair` at atom (m, n) of the accumulator, row half `half`.
@@ -51,15 +70,15 @@ impl R2s {
         #[comptime] m: usize,
         #[comptime] half: usize,
         #[comptime] n: usize,
-        #[comptime] config: FwdConfig,
     ) {
-        let chunks = comptime!(chunks_per_atom(&config));
-        let tile = comptime!(config.q_tile());
+        let tile = comptime!(self.tile);
+        let chunks = comptime!(chunks_per_atom(&tile));
+        let chunk = comptime!((self.layout.column_offset(0, n) / CHUNK) as usize);
         let offset = comptime!({
-            let row = m * 16 * config.warps() as usize + 8 * half;
-            tile.offset(row, n / chunks * tile.atom_cols()) as u32 * Dtype::BYTES
+            let row = self.layout.row_offset(m, half) as usize;
+            tile.offset(row, chunk / chunks * tile.atom_cols()) as u32 * Dtype::BYTES
         });
-        r2s(self.bases[comptime!(n % chunks)], offset, pair);
+        r2s(self.bases[comptime!(chunk % chunks)], offset, pair);
     }
 }
 

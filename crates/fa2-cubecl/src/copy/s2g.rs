@@ -1,23 +1,24 @@
-//! Shared to global: O leaves in 16-byte stores, by the map that Q came in with.
+//! Shared to global: a tile leaves in 16-byte stores, by the map that its like came in with.
 
-use crate::config::{Columns, FwdConfig};
+use crate::config::Columns;
 use crate::copy::atom::{CHUNK, s2g};
-use crate::copy::g2s::{RowCopier, RowWalk, groups_per_atom};
+use crate::copy::g2s::{RowCopier, RowWalk};
 use crate::problem::Dtype;
 use cubecl::prelude::*;
+use cute_layout::SmemTile;
 
-/// Stores the rows and columns of O's tile that are inside O.
+/// Stores the rows and columns of a tile that are inside the target.
 #[cube]
 pub(crate) fn store_rows(
     copier: &RowCopier,
     source: u32,
     target: &RowWalk,
-    #[comptime] config: FwdConfig,
+    #[comptime] tile: SmemTile,
 ) {
-    let tile = comptime!(config.q_tile());
-    let groups = comptime!(groups_per_atom(&config));
-    let group_cols = comptime!(config.lanes_per_row() * CHUNK);
-    let pass_rows = comptime!(config.rows_per_pass());
+    let share = comptime!(copier.share);
+    let groups = comptime!(share.groups_per_atom());
+    let group_cols = comptime!(share.lanes_per_row * CHUNK);
+    let pass_rows = comptime!(share.rows_per_pass());
     let mut to = target.address;
     #[unroll]
     for pass in 0..comptime!(tile.rows() as u32 / pass_rows) {
@@ -33,7 +34,7 @@ pub(crate) fn store_rows(
                 let target_offset = comptime!(step * group_cols * Dtype::BYTES);
                 let column = copier.column + comptime!(step * group_cols);
                 // With exact columns the right side is never expanded.
-                if comptime!(config.columns() == Columns::Exact) || column < target.columns_inside {
+                if comptime!(share.kind == Columns::Exact) || column < target.columns_inside {
                     s2g(from, to, offset, target_offset);
                 }
             }

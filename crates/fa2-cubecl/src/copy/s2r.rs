@@ -12,36 +12,55 @@ use crate::tensor::evaluate::{evaluate, swizzled};
 use cubecl::prelude::*;
 use cute_layout::{Layout, SmemTile};
 
-/// The operand that a block becomes.
+/// The operand that a tile becomes, by what its rows and columns are in the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operand {
-    /// Q as A: rows are M, columns are K.
-    Q,
-    /// K as B: rows are N, columns are K.
-    K,
-    /// V as B: rows are K, columns are N. The transposing form delivers it; memory is not touched.
-    V,
+    /// A: rows are M, columns are K. Q in S = Q K^T.
+    A,
+    /// A from its transpose: rows are K, columns are M.
+    ATransposed,
+    /// B: rows are N, columns are K. K in S = Q K^T.
+    B,
+    /// B from its transpose: rows are K, columns are N. V in O = P V.
+    BTransposed,
 }
 
 impl Operand {
+    /// Transposed tiles are delivered by the transposing form; memory is not touched.
     const fn transpose(self) -> Transpose {
         match self {
-            Self::Q | Self::K => Transpose::No,
-            Self::V => Transpose::Yes,
+            Self::A | Self::B => Transpose::No,
+            Self::ATransposed | Self::BTransposed => Transpose::Yes,
         }
     }
 
     /// Element offset, before the swizzle, of the row that each lane addresses.
     ///
-    /// Modes are (row in the matrix, matrix bit 0, matrix bit 1). Q and V put the second matrix
-    /// under the first; K puts it beside, so that registers (0, 1) and (2, 3) are the operands of
+    /// Modes are (row in the matrix, matrix bit 0, matrix bit 1). The second matrix is the second
+    /// along M for A and along K for B, whose registers (0, 1) and (2, 3) then are the operands of
     /// two atoms along N.
     pub(crate) fn lane_layout(self, atom_cols: usize) -> Layout {
         let below = 8 * atom_cols;
         let beside = CHUNK as usize;
         match self {
-            Self::Q | Self::V => Layout::new((8, 2, 2), (atom_cols, below, beside)),
-            Self::K => Layout::new((8, 2, 2), (atom_cols, beside, below)),
+            Self::A | Self::BTransposed => Layout::new((8, 2, 2), (atom_cols, below, beside)),
+            Self::B | Self::ATransposed => Layout::new((8, 2, 2), (atom_cols, beside, below)),
+        }
+    }
+
+    /// Blocks of 16 along K of a tile.
+    pub(crate) const fn k_steps(self, tile: &SmemTile) -> usize {
+        match self {
+            Self::A | Self::B => tile.cols() / MMA_K as usize,
+            Self::ATransposed | Self::BTransposed => tile.rows() / MMA_K as usize,
+        }
+    }
+
+    /// Row and column, in 16x16 blocks, of block (`mn`, `k`): along M or N, and along K.
+    pub(crate) const fn block(self, mn: usize, k: usize) -> [usize; 2] {
+        match self {
+            Self::A | Self::B => [mn, k],
+            Self::ATransposed | Self::BTransposed => [k, mn],
         }
     }
 }
@@ -52,6 +71,9 @@ pub(crate) struct S2r {
     /// Byte address of the lane's row in the tile's first 16 columns; one register, which moves
     /// with the stage.
     pub base: Array<u32>,
+    /// Bytes from there to the tile that is read.
+    #[cube(comptime)]
+    pub offset: u32,
     /// The tile.
     #[cube(comptime)]
     pub tile: SmemTile,
@@ -81,8 +103,40 @@ impl S2r {
         base[0] = tile_base + offset * comptime!(Dtype::BYTES);
         S2r {
             base,
+            offset: 0u32,
             tile,
             operand,
+        }
+    }
+
+    /// [`new`](Self::new) for a warp that starts `warp` blocks of 16 along M or N.
+    pub fn of_warp(
+        tile_base: u32,
+        warp: u32,
+        lane: u32,
+        #[comptime] tile: SmemTile,
+        #[comptime] operand: Operand,
+    ) -> S2r {
+        if comptime!(operand.transpose() == Transpose::No) {
+            let row_bytes = comptime!(MMA_K * tile.atom_cols() as u32 * Dtype::BYTES);
+            S2r::new(tile_base + warp * row_bytes, lane, tile, operand)
+        } else {
+            let mut view = S2r::new(tile_base, lane, tile, operand);
+            // As a step in `step_addresses`: bits that are clear.
+            view.base[0] = view.base[0] ^ (warp * comptime!(MMA_K * Dtype::BYTES));
+            view
+        }
+    }
+
+    /// The same view of the tile that lies `bytes` further: it costs no register.
+    pub fn beside(&self, #[comptime] bytes: u32) -> S2r {
+        let mut base = Array::<u32>::new(1usize);
+        base[0] = self.base[0];
+        S2r {
+            base,
+            offset: comptime!(self.offset + bytes),
+            tile: comptime!(self.tile),
+            operand: comptime!(self.operand),
         }
     }
 
@@ -107,20 +161,22 @@ impl S2r {
         addresses
     }
 
-    /// The 16x16 block `row_tile` down and `col_tile` along.
+    /// The 16x16 block `mn` along M or N and `k` along K.
     pub fn load(
         &self,
         addresses: &Array<u32>,
-        #[comptime] row_tile: usize,
-        #[comptime] col_tile: usize,
+        #[comptime] mn: usize,
+        #[comptime] k: usize,
     ) -> Registers4 {
         let steps = comptime!(steps_per_atom(&self.tile));
+        let [row, column] = comptime!(self.operand.block(mn, k));
         let offset = comptime!({
-            let atom_column = col_tile / steps * self.tile.atom_cols();
-            self.tile.offset(row_tile * MMA_K as usize, atom_column) as u32 * Dtype::BYTES
+            let atom_column = column / steps * self.tile.atom_cols();
+            let tile = self.tile.offset(row * MMA_K as usize, atom_column) as u32;
+            self.offset + tile * Dtype::BYTES
         });
         s2r(
-            addresses[comptime!(col_tile % steps)],
+            addresses[comptime!(column % steps)],
             offset,
             comptime!(self.operand.transpose()),
         )
@@ -150,10 +206,15 @@ impl Operands {
                 base + warp * warp_bytes,
                 lane,
                 comptime!(config.q_tile()),
-                Operand::Q,
+                Operand::A,
             ),
-            k: S2r::new(k_base, lane, comptime!(config.kv_tile()), Operand::K),
-            v: S2r::new(v_base, lane, comptime!(config.kv_tile()), Operand::V),
+            k: S2r::new(k_base, lane, comptime!(config.kv_tile()), Operand::B),
+            v: S2r::new(
+                v_base,
+                lane,
+                comptime!(config.kv_tile()),
+                Operand::BTransposed,
+            ),
         }
     }
 }

@@ -19,12 +19,11 @@ use crate::mma::gemm::{gemm_rs, gemm_ss};
 use crate::pipeline::KvPipeline;
 use crate::scheduler::{FwdShape, WorkTile, work_tile};
 use crate::softmax::online::OnlineSoftmax;
-use crate::tensor::address::{global_address, global_address_mut, shared_address, unit_position};
+use crate::tensor::address::{
+    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
+};
 use crate::tensor::gmem::row_address;
 use cubecl::prelude::*;
-
-/// Alignment of the shared memory: a period of the widest swizzle.
-const SHARED_ALIGNMENT: usize = 1024;
 
 /// Layout of S's accumulator.
 pub(crate) const fn s_layout(config: &FwdConfig) -> AccumulatorLayout {
@@ -33,6 +32,7 @@ pub(crate) const fn s_layout(config: &FwdConfig) -> AccumulatorLayout {
         m_tiles: config.m_tiles(),
         n_tiles,
         warps: config.warps(),
+        warps_n: 1,
     }
 }
 
@@ -43,6 +43,7 @@ pub(crate) const fn o_layout(config: &FwdConfig) -> AccumulatorLayout {
         m_tiles: config.m_tiles(),
         n_tiles,
         warps: config.warps(),
+        warps_n: 1,
     }
 }
 
@@ -67,7 +68,7 @@ pub fn forward_sm80(
     let mut shared = Shared::<[u32]>::new_aligned_slice(words, SHARED_ALIGNMENT);
     let position = ThreadPosition::new(shared_address(&mut shared[0..1]));
 
-    let copier = RowCopier::new(position.unit, config);
+    let copier = RowCopier::new(position.unit, comptime!(config.row_share()));
     let gq = row_address(
         global_address(&q[0..1]),
         &shape.q,
@@ -86,7 +87,6 @@ pub fn forward_sm80(
         &q_walk,
         comptime!(config.q_tile()),
         Rows::Ragged,
-        config,
     );
     let mut pipeline = KvPipeline::new(
         &copier,
@@ -166,7 +166,12 @@ fn step(
 ) {
     pipeline.acquire_k(copier, t, work.blocks, kind);
     let mut acc_s = Accumulator::zeros(comptime!(s_layout(&config)));
-    gemm_ss(&mut acc_s, &state.operands.q, &state.operands.k, config);
+    gemm_ss(
+        &mut acc_s,
+        &state.operands.q,
+        &state.operands.k,
+        config.dtype(),
+    );
     pipeline.acquire_v(copier, t, work.blocks);
     if comptime!(kind == BlockKind::Masked) {
         let unit = unit_position();
@@ -185,6 +190,8 @@ fn step(
     state
         .softmax
         .step(&mut acc_s, &mut state.acc_o, shape.scale_log2, kind);
-    gemm_rs(&mut state.acc_o, &acc_s, &state.operands.v, config);
-    pipeline.release(&mut state.operands);
+    gemm_rs(&mut state.acc_o, &acc_s, &state.operands.v, config.dtype());
+    let step = pipeline.release();
+    state.operands.k.advance(step);
+    state.operands.v.advance(step);
 }

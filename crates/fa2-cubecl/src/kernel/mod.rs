@@ -1,3 +1,4 @@
 //! The kernels: each only composes the parts.
 
+pub mod backward;
 pub mod forward_sm80;

@@ -1,6 +1,6 @@
 //! A row sees exactly the columns below its end.
 
-use super::{MaskKind, end_column};
+use super::{MaskKind, end_column, first_query};
 use crate::problem::{Alignment, Dtype, Mask, Problem};
 use proptest::prelude::*;
 
@@ -43,6 +43,26 @@ proptest! {
                     }
                 };
                 prop_assert_eq!(column < end, visible && column < seq_k as i32);
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_seen_by_the_queries_from_its_first_on(
+        seq_q in 1_usize..80,
+        seq_k in 1_usize..80,
+        mask in prop::sample::select(vec![
+            Mask::None,
+            Mask::Causal(Alignment::TopLeft),
+            Mask::Causal(Alignment::BottomRight),
+        ]),
+    ) {
+        let diagonal = problem(seq_q, seq_k, mask).diagonal();
+        for key in 0..seq_k as i32 + 20 {
+            let first = first_query(key, seq_k as i32, diagonal, MaskKind::from(mask));
+            for row in 0..seq_q as i32 {
+                let end = end_column(row, seq_k as i32, diagonal, MaskKind::from(mask));
+                prop_assert_eq!(row >= first, key < end);
             }
         }
     }

@@ -1,7 +1,11 @@
 //! The C fragment: a lane's share of a tile of f32 sums, and which element each register is.
 //!
-//! With w the warp, g = lane / 4 and q = lane % 4, register (c0, c1, m, n) of a lane holds row
+//! With w the warp along M, g = lane / 4 and q = lane % 4, register (c0, c1, m, n) of a lane holds row
 //! `16 (warps m + w) + g + 8 c1` and column `8 n + 2 q + c0` (claim L6).
+//!
+//! Where warps lie along N too, x the warp's number among `warps_n`, they take turns by pairs of atoms,
+//! which is what one ldmatrix.x4 of the other operand serves: the column is then
+//! `16 (warps_n (n / 2) + x) + 8 (n % 2) + 2 q + c0`.
 
 use crate::config::{MMA_M, MMA_N};
 use cubecl::prelude::*;
@@ -18,6 +22,8 @@ pub struct AccumulatorLayout {
     pub n_tiles: usize,
     /// Warps along M.
     pub warps: u32,
+    /// Warps along N.
+    pub warps_n: u32,
 }
 
 impl AccumulatorLayout {
@@ -54,7 +60,20 @@ impl AccumulatorLayout {
     /// Distance in columns from the lane's first element.
     #[must_use]
     pub const fn column_offset(&self, c: usize, n: usize) -> u32 {
-        n as u32 * MMA_N + c as u32
+        let (pair, odd) = (n as u32 / 2, n as u32 % 2);
+        (2 * self.warps_n * pair + odd) * MMA_N + c as u32
+    }
+
+    /// Distance of the rows of repeats `m` and 0, in 16-row tiles.
+    #[must_use]
+    pub const fn row_tile(&self, m: usize) -> usize {
+        m * self.warps as usize
+    }
+
+    /// Distance of the columns of pair `pair` of atoms and the first, in 16-column tiles.
+    #[must_use]
+    pub const fn column_tile(&self, pair: usize) -> usize {
+        pair * self.warps_n as usize
     }
 }
 

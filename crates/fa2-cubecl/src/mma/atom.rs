@@ -3,7 +3,8 @@
 use crate::mma::accumulator::Accumulator;
 use crate::problem::Dtype;
 use cubecl::prelude::*;
-use cubecl_ptx::convert::pack_half2;
+use cubecl_ptx::convert::{pack_half2, unpack_half2};
+use cubecl_ptx::math::fma;
 use cubecl_ptx::matrix::{Accumulator4, HalfType, mma_m16n8k16};
 
 pub(crate) use cubecl_ptx::matrix::{Registers2, Registers4};
@@ -44,4 +45,12 @@ pub(crate) fn multiply_add(
 #[cube]
 pub(crate) fn round_pair(low: f32, high: f32, #[comptime] dtype: Dtype) -> u32 {
     pack_half2(low, high, comptime!(half_type(dtype)))
+}
+
+/// Adds the product of two pairs of 16-bit elements to `sum`.
+#[cube]
+pub(crate) fn add_dot_pair(a: u32, b: u32, sum: f32, #[comptime] dtype: Dtype) -> f32 {
+    let a = unpack_half2(a, comptime!(half_type(dtype)));
+    let b = unpack_half2(b, comptime!(half_type(dtype)));
+    fma(a.high, b.high, fma(a.low, b.low, sum))
 }

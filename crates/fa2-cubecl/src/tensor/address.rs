@@ -2,3 +2,6 @@
 
 pub(crate) use cubecl_ptx::address::{global_address, global_address_mut, shared_address};
 pub(crate) use cubecl_ptx::topology::{cube_position, opaque, unit_position};
+
+/// Alignment of a cube's shared memory: a period of the widest swizzle.
+pub(crate) const SHARED_ALIGNMENT: usize = 1024;

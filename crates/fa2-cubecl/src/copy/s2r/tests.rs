@@ -4,6 +4,8 @@
 //! arrays do not exist on the host. What the instruction then delivers, and what the multiply atom
 //! needs, are layouts of `cute_layout`.
 
+mod named;
+
 use super::{Operand, steps_per_atom};
 use crate::config::tests::grid::{article, grid};
 use crate::config::{FwdConfig, MMA_K, RowCopy};
@@ -36,7 +38,7 @@ impl View {
             base,
             tile_base: SHARED,
             tile,
-            operand: Operand::Q,
+            operand: Operand::A,
         }
     }
 
@@ -47,7 +49,7 @@ impl View {
             base,
             tile_base: base,
             tile: config.kv_tile(),
-            operand: Operand::K,
+            operand: Operand::B,
         }
     }
 
@@ -58,7 +60,7 @@ impl View {
             base,
             tile_base: base,
             tile: config.kv_tile(),
-            operand: Operand::V,
+            operand: Operand::BTransposed,
         }
     }
 
@@ -132,8 +134,10 @@ fn base_xor_step_plus_immediate_is_the_offset_of_the_tile() {
             for (row_tile, col_tile) in view.blocks() {
                 for lane in 0..32 {
                     let (down, beside) = match view.operand {
-                        Operand::Q | Operand::V => (lane % 16, lane / 16),
-                        Operand::K => (lane % 8 + 8 * (lane / 16), lane / 8 % 2),
+                        Operand::A | Operand::BTransposed => (lane % 16, lane / 16),
+                        Operand::B | Operand::ATransposed => {
+                            (lane % 8 + 8 * (lane / 16), lane / 8 % 2)
+                        }
                     };
                     let (row, col) = (16 * row_tile + down, 16 * col_tile + 8 * beside);
                     let offset = view.tile.offset(row, col) as u32 * Dtype::BYTES;

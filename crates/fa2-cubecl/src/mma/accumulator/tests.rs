@@ -12,6 +12,7 @@ fn scores(config: &FwdConfig) -> AccumulatorLayout {
         m_tiles: config.m_tiles(),
         n_tiles: config.block_n() as usize / 8,
         warps: config.warps(),
+        warps_n: 1,
     }
 }
 

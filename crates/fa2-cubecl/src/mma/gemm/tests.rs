@@ -1,9 +1,21 @@
 //! P's A fragment is its C fragment under another layout (claim L8).
 
 use super::p_view;
-use crate::config::tests::grid::{article, grid};
+use crate::config::tests::grid::{article, grid, sizes};
 use crate::config::{FwdConfig, RowCopy};
+use crate::mma::accumulator::AccumulatorLayout;
 use cute_layout::Layout;
+use fa2_layouts::{Map, Name};
+
+/// The layout of scores.
+fn scores(config: &FwdConfig) -> AccumulatorLayout {
+    AccumulatorLayout {
+        m_tiles: config.m_tiles(),
+        n_tiles: config.block_n() as usize / 8,
+        warps: config.warps(),
+        warps_n: 1,
+    }
+}
 
 /// P does not depend on the head size.
 fn configs() -> impl Iterator<Item = FwdConfig> {
@@ -26,7 +38,7 @@ fn coordinates(config: &FwdConfig) -> impl Iterator<Item = ([usize; 3], usize, u
 
 #[test]
 fn l8_the_view_of_p_is_the_articles() {
-    let view = p_view(&article(2));
+    let view = p_view(&scores(&article(2)));
     assert_eq!(view.to_string(), "((_2,_2,_2),_1,_4):((_1,_2,_4),_0,_8)");
     for ([a0, a1, a2], m, step) in coordinates(&article(2)) {
         assert_eq!(
@@ -37,10 +49,20 @@ fn l8_the_view_of_p_is_the_articles() {
 }
 
 #[test]
+fn l8_the_view_is_the_named_map() {
+    for config in configs() {
+        match Name::CToA.map(&sizes(&config)) {
+            Ok(Map::Registers(map)) => assert_eq!(p_view(&config), map.layout, "{config}"),
+            other => panic!("the view is no map of registers: {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn l8_the_view_finds_the_same_element_in_every_lane() {
     for config in configs() {
         let tile = Layout::compact((config.block_m() as usize, config.block_n() as usize));
-        let view = p_view(&config);
+        let view = p_view(&scores(&config));
         for thread in 0..config.threads() as usize {
             let as_c = config.tiled_mma().partition_c(&tile, thread).unwrap();
             let as_a = config.tiled_mma().partition_a(&tile, thread).unwrap();
@@ -56,7 +78,7 @@ fn l8_the_view_finds_the_same_element_in_every_lane() {
 #[test]
 fn l8_pairs_that_are_rounded_together_are_neighbors_in_registers() {
     for config in configs() {
-        let view = p_view(&config);
+        let view = p_view(&scores(&config));
         for ([a0, a1, a2], m, step) in coordinates(&config) {
             let first = view.at(((0, a1, a2), m, step));
             assert!(first.is_multiple_of(2), "{config}");

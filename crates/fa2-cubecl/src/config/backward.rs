@@ -1,0 +1,351 @@
+//! `BwdConfig`: the one comptime value of the backward kernels, and the rules it obeys.
+
+mod shared;
+
+use crate::config::{
+    Columns, MAX_SHARED_BYTES, MMA_K, MMA_M, MMA_N, WARP, compiled_head_dim, whole_row_lanes,
+};
+use crate::copy::g2s::RowShare;
+use crate::error::ConfigError;
+use crate::mask::MaskKind;
+use crate::mma::accumulator::AccumulatorLayout;
+use crate::problem::Dtype;
+use cute_layout::SmemTile;
+use serde::{Deserialize, Serialize};
+
+/// Queries that a warp works on at once where P and dS stay in registers: with 32 keys a warp, more
+/// would not leave room for the sums of dK and dV.
+const QUERIES_IN_REGISTERS: u32 = 32;
+/// Bytes of a row's two terms, -LSE log2(e) and -delta.
+pub(crate) const TERM_BYTES: u32 = 8;
+
+/// Sizes of the work of one cube (CTA) of the backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BwdTile {
+    /// Query rows of a step.
+    pub block_m: u32,
+    /// Key rows of a cube.
+    pub block_n: u32,
+    /// Warps along the keys.
+    pub warps: u32,
+    /// Warps along the queries of S and the columns of dK and dV. With 1, P and dS go to the products
+    /// in registers; with more, through shared memory.
+    pub warps_n: u32,
+    /// Warps along the queries of dQ; the others lie along its columns.
+    pub warps_dq: u32,
+    /// Blocks of Q and dO in shared memory at once: 1 or 2.
+    pub stages: u32,
+}
+
+/// How fragments of P and dS get into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FragmentStore {
+    /// By 4-byte stores of pairs.
+    Pairs,
+    /// By `stmatrix`, which SM90 has.
+    Matrices,
+}
+
+/// Who sums up dQ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuerySums {
+    /// All key blocks, in f32 in global memory, in no particular order.
+    Atomic,
+    /// A kernel of its own, whose cubes own blocks of queries: the same bits each time.
+    Owned,
+}
+
+/// Comptime description of the backward kernels; equal values share compiled kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BwdConfig {
+    dtype: Dtype,
+    head_dim: u32,
+    columns: Columns,
+    mask: MaskKind,
+    tile: BwdTile,
+    store: FragmentStore,
+    query_sums: QuerySums,
+}
+
+impl BwdConfig {
+    /// A configuration for tensors of `columns` columns, which runs on every GPU from SM80 on whose
+    /// shared memory holds it.
+    ///
+    /// # Errors
+    /// The first rule that `tile` breaks.
+    pub fn new(
+        dtype: Dtype,
+        columns: u32,
+        mask: MaskKind,
+        tile: BwdTile,
+    ) -> Result<Self, ConfigError> {
+        let head_dim = compiled_head_dim(columns).ok_or(ConfigError::HeadDim(columns))?;
+        let columns = if columns == head_dim {
+            Columns::Exact
+        } else {
+            Columns::Padded
+        };
+        let config = Self {
+            dtype,
+            head_dim,
+            columns,
+            mask,
+            tile,
+            store: FragmentStore::Pairs,
+            query_sums: QuerySums::Atomic,
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The same with another way into shared memory.
+    #[must_use]
+    pub const fn with_store(mut self, store: FragmentStore) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// The same with dQ summed up by others.
+    #[must_use]
+    pub const fn with_query_sums(mut self, query_sums: QuerySums) -> Self {
+        self.query_sums = query_sums;
+        self
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let BwdTile {
+            block_m,
+            block_n,
+            warps,
+            warps_n,
+            warps_dq,
+            stages,
+        } = self.tile;
+        for count in [warps, warps_n, warps_dq] {
+            if !(count.is_power_of_two() && count <= 16) {
+                return Err(ConfigError::Warps(count));
+            }
+        }
+        let all = warps * warps_n;
+        if all > 16 || warps_dq > all {
+            return Err(ConfigError::Warps(all));
+        }
+        if !(1..=2).contains(&stages) {
+            return Err(ConfigError::Stages(stages));
+        }
+        // P and dS are tiles of whole 32-column atoms, and dQ's warps take 16 queries each.
+        for (what, size, multiple) in [
+            ("block_m", block_m, 32),
+            ("block_m", block_m, MMA_K * warps_n),
+            ("block_m", block_m, MMA_M * warps_dq),
+            ("block_n", block_n, MMA_M * warps),
+            ("head_dim", self.head_dim, MMA_K * warps_n),
+            ("head_dim", self.head_dim, MMA_K * (all / warps_dq)),
+        ] {
+            if size == 0 || !size.is_multiple_of(multiple) {
+                return Err(ConfigError::Multiple {
+                    what,
+                    size,
+                    multiple,
+                });
+            }
+        }
+        // Warps side by side find their columns by xor within an atom.
+        for (tile, side_by_side) in [
+            (self.q_tile(), warps_n.max(all / warps_dq)),
+            (self.score_tile(), warps_n.max(warps_dq)),
+        ] {
+            let steps = tile.atom_cols() as u32 / MMA_K;
+            if side_by_side > steps {
+                return Err(ConfigError::Atom {
+                    warps: side_by_side,
+                    steps,
+                });
+            }
+        }
+        let pass = self.row_share().rows_per_pass();
+        for (tile, rows) in [("Q and dO", block_m), ("K and V", block_n)] {
+            if !rows.is_multiple_of(pass) {
+                return Err(ConfigError::CopyPass { tile, rows, pass });
+            }
+        }
+        if self.shared_bytes() > MAX_SHARED_BYTES {
+            return Err(ConfigError::SharedMemory {
+                bytes: self.shared_bytes(),
+                limit: MAX_SHARED_BYTES,
+            });
+        }
+        Ok(())
+    }
+
+    /// Element type.
+    #[must_use]
+    pub const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Columns that the kernels compute.
+    #[must_use]
+    pub const fn head_dim(&self) -> u32 {
+        self.head_dim
+    }
+
+    /// Whether the tensors have as many.
+    #[must_use]
+    pub const fn columns(&self) -> Columns {
+        self.columns
+    }
+
+    /// Mask kind.
+    #[must_use]
+    pub const fn mask(&self) -> MaskKind {
+        self.mask
+    }
+
+    /// Tile sizes.
+    #[must_use]
+    pub const fn tile(&self) -> BwdTile {
+        self.tile
+    }
+
+    /// How fragments get into shared memory.
+    #[must_use]
+    pub const fn store(&self) -> FragmentStore {
+        self.store
+    }
+
+    /// Who sums up dQ.
+    #[must_use]
+    pub const fn query_sums(&self) -> QuerySums {
+        self.query_sums
+    }
+
+    /// Query rows of a step.
+    #[must_use]
+    pub const fn block_m(&self) -> u32 {
+        self.tile.block_m
+    }
+
+    /// Key rows of a cube.
+    #[must_use]
+    pub const fn block_n(&self) -> u32 {
+        self.tile.block_n
+    }
+
+    /// Blocks of Q and dO in shared memory.
+    #[must_use]
+    pub const fn stages(&self) -> u32 {
+        self.tile.stages
+    }
+
+    /// Threads of a cube.
+    #[must_use]
+    pub const fn threads(&self) -> u32 {
+        self.tile.warps * self.tile.warps_n * WARP
+    }
+
+    /// Whether P and dS are operands of dV and dK without a way through shared memory.
+    #[must_use]
+    pub const fn keeps_scores_in_registers(&self) -> bool {
+        self.tile.warps_n == 1
+    }
+
+    /// Queries of S that a warp works on before it turns to the products.
+    pub(crate) const fn queries_at_once(&self) -> u32 {
+        if self.keeps_scores_in_registers() && self.tile.block_m > QUERIES_IN_REGISTERS {
+            QUERIES_IN_REGISTERS
+        } else {
+            self.tile.block_m
+        }
+    }
+
+    /// S^T, P^T, dP^T and dS^T of those queries: rows are keys, columns are queries.
+    pub(crate) const fn score_layout(&self) -> AccumulatorLayout {
+        self.key_rows(self.queries_at_once())
+    }
+
+    /// dK and dV: rows are keys, columns are theirs.
+    pub(crate) const fn gradient_layout(&self) -> AccumulatorLayout {
+        self.key_rows(self.head_dim)
+    }
+
+    const fn key_rows(&self, columns: u32) -> AccumulatorLayout {
+        let BwdTile { warps, warps_n, .. } = self.tile;
+        AccumulatorLayout {
+            m_tiles: (self.tile.block_n / (MMA_M * warps)) as usize,
+            n_tiles: (columns / (MMA_N * warps_n)) as usize,
+            warps,
+            warps_n,
+        }
+    }
+
+    /// dQ of a block of queries.
+    pub(crate) const fn query_layout(&self) -> AccumulatorLayout {
+        let warps = self.tile.warps_dq;
+        let warps_n = self.tile.warps * self.tile.warps_n / warps;
+        AccumulatorLayout {
+            m_tiles: (self.tile.block_m / (MMA_M * warps)) as usize,
+            n_tiles: (self.head_dim / (MMA_N * warps_n)) as usize,
+            warps,
+            warps_n,
+        }
+    }
+
+    /// How the threads share the rows of the tiles.
+    pub(crate) const fn row_share(&self) -> RowShare {
+        RowShare {
+            threads: self.threads(),
+            lanes_per_row: whole_row_lanes(self.head_dim),
+            columns: self.head_dim,
+            kind: self.columns,
+        }
+    }
+
+    /// The tile of a block of Q or dO.
+    pub(crate) const fn q_tile(&self) -> SmemTile {
+        SmemTile::new(self.tile.block_m as usize, self.head_dim as usize)
+    }
+
+    /// The tile of K or V; later of dK or dV.
+    pub(crate) const fn kv_tile(&self) -> SmemTile {
+        SmemTile::new(self.tile.block_n as usize, self.head_dim as usize)
+    }
+
+    /// The tile of P^T or dS^T.
+    pub(crate) const fn score_tile(&self) -> SmemTile {
+        SmemTile::new(self.tile.block_n as usize, self.tile.block_m as usize)
+    }
+}
+
+impl std::fmt::Display for BwdConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let BwdTile {
+            block_m,
+            block_n,
+            warps,
+            warps_n,
+            warps_dq,
+            stages,
+        } = self.tile;
+        write!(
+            f,
+            "{:?} D={} {:?} {:?} {block_m}x{block_n} {warps}x{warps_n} warps (dQ {warps_dq}) \
+             {stages} stages",
+            self.dtype, self.head_dim, self.columns, self.mask
+        )?;
+        if self.store == FragmentStore::Matrices {
+            write!(f, " stmatrix")?;
+        }
+        if self.query_sums == QuerySums::Owned {
+            write!(f, " without dQ")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod grid;
+#[cfg(test)]
+mod tests;

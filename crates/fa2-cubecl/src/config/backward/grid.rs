@@ -1,0 +1,46 @@
+//! The backward configurations that host tests of index maps range over.
+
+use super::{BwdConfig, BwdTile, FragmentStore};
+use crate::config::HEAD_DIMS;
+use crate::mask::MaskKind;
+use crate::problem::Dtype;
+
+/// Every valid configuration over head sizes, 2 to 8 warps in every arrangement and blocks of 32 to 128
+/// rows, with both ways into shared memory.
+pub(crate) fn grid() -> Vec<BwdConfig> {
+    let mut configs = Vec::new();
+    for head_dim in HEAD_DIMS {
+        for [warps, warps_n, warps_dq] in [
+            [2, 1, 1],
+            [4, 1, 2],
+            [2, 2, 2],
+            [2, 2, 1],
+            [4, 2, 2],
+            [4, 2, 4],
+            [8, 1, 2],
+        ] {
+            for block_m in [32, 64, 128] {
+                for block_n in [32, 64, 96, 128] {
+                    let tile = BwdTile {
+                        block_m,
+                        block_n,
+                        warps,
+                        warps_n,
+                        warps_dq,
+                        stages: 1,
+                    };
+                    let config = BwdConfig::new(Dtype::F16, head_dim, MaskKind::None, tile);
+                    for store in [FragmentStore::Pairs, FragmentStore::Matrices] {
+                        configs.extend(config.map(|config| config.with_store(store)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        configs.len() > 200,
+        "the grid holds {} configurations only",
+        configs.len()
+    );
+    configs
+}

@@ -1,0 +1,204 @@
+//! Validate, choose, launch: the backward pass.
+
+use super::{MAX_CUBES, TensorRef, check_rows, check_tensor, gpu, words};
+use crate::arguments::backward::{BwdArguments, key_cubes, query_cubes, sums_bytes, terms_bytes};
+use crate::config::backward::{BwdConfig, QuerySums};
+use crate::error::{ConfigError, Fa2Error};
+use crate::heuristics::Gpu;
+use crate::heuristics::backward::{BwdPlan, choose_backward};
+use crate::kernel::backward::convert::backward_convert;
+use crate::kernel::backward::keys::backward_keys;
+use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig, backward_preprocess};
+use crate::mask::MaskKind;
+use crate::problem::Problem;
+use cubecl::client::Client;
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+/// What a backward pass reads and writes.
+#[derive(Clone, Debug)]
+pub struct BwdTensors {
+    /// Queries, `[batch, heads_q, seq_q, head_dim]`.
+    pub q: TensorRef,
+    /// Keys, `[batch, heads_kv, seq_k, head_dim]`.
+    pub k: TensorRef,
+    /// Values, like the keys.
+    pub v: TensorRef,
+    /// Output of the forward pass, like the queries.
+    pub o: TensorRef,
+    /// Gradient of the output, like the queries. Strides of 0 are fine.
+    pub d_o: TensorRef,
+    /// LSE of the forward pass, f32, `[batch, heads_q, seq_q]` contiguous.
+    pub lse: Handle,
+    /// Gradient of the LSE, like it; zero if absent. Not read for rows that see no key.
+    pub d_lse: Option<Handle>,
+    /// Gradient of the queries, written.
+    pub d_q: TensorRef,
+    /// Gradient of the keys, written.
+    pub d_k: TensorRef,
+    /// Gradient of the values, written.
+    pub d_v: TensorRef,
+}
+
+/// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
+///
+/// `plan` forces a plan; without one the heuristics choose, with `query_sums` for dQ. Returns the plan
+/// used. The workspace, f32 sums of dQ and two f32 a query row, is allocated from the client.
+///
+/// # Errors
+/// [`Fa2Error`] for the first rule that the problem, a tensor, the plan or the device breaks.
+/// Nothing is enqueued then.
+pub fn backward(
+    client: &Client,
+    problem: &Problem,
+    tensors: BwdTensors,
+    query_sums: QuerySums,
+    plan: Option<BwdPlan>,
+) -> Result<BwdPlan, Fa2Error> {
+    problem.validate()?;
+    let gpu = gpu(client)?;
+    let plan = match plan {
+        Some(plan) => forced(plan, problem, gpu)?,
+        None => choose_backward(problem, gpu, query_sums)?,
+    };
+    let config = plan.config;
+    let (query_cubes, key_cubes) = (query_cubes(problem, &config), key_cubes(problem, &config));
+    for (name, value) in [
+        ("batch x heads_q x query blocks", query_cubes),
+        ("batch x heads_kv x key blocks", key_cubes),
+    ] {
+        if value > MAX_CUBES {
+            return Err(Fa2Error::TooLarge {
+                name,
+                value,
+                limit: MAX_CUBES,
+            });
+        }
+    }
+    check_tensors(problem, &tensors)?;
+
+    let BwdTensors {
+        q,
+        k,
+        v,
+        o,
+        d_o,
+        lse,
+        d_lse,
+        d_q,
+        d_k,
+        d_v,
+    } = tensors;
+    let strides = [&q, &k, &v, &o, &d_o, &d_q, &d_k, &d_v].map(|tensor| tensor.strides);
+    let arguments = BwdArguments::new(problem, &plan, strides);
+    let terms = client.empty(terms_bytes(problem, &config));
+    let sums = client.empty(sums_bytes(problem, &config));
+    let threads = CubeDim::new_1d(config.threads());
+    let grid = |cubes: usize| CubeCount::Static(cubes as u32, 1, 1);
+    let preprocess = PreprocessConfig {
+        backward: config,
+        lse_gradient: match d_lse {
+            Some(_) => LseGradient::Given,
+            None => LseGradient::Zero,
+        },
+    };
+    // SAFETY: `check_tensors` has shown that every row the shape and strides reach lies in its buffer,
+    // the workspace has the sizes that the kernels assume, and they read and write nothing else.
+    unsafe {
+        backward_preprocess::launch_unchecked(
+            client,
+            grid(query_cubes),
+            threads,
+            words(o.handle),
+            words(d_o.handle.clone()),
+            words(lse.clone()),
+            words(d_lse.unwrap_or(lse)),
+            words(terms.clone()),
+            words(sums.clone()),
+            arguments.launch(),
+            preprocess,
+        );
+        // Without keys there is no cube, and no gradient but zeros of dQ.
+        if key_cubes > 0 {
+            backward_keys::launch_unchecked(
+                client,
+                grid(key_cubes),
+                threads,
+                words(q.handle),
+                words(k.handle),
+                words(v.handle),
+                words(d_o.handle),
+                words(terms),
+                words(sums.clone()),
+                words(d_k.handle),
+                words(d_v.handle),
+                arguments.launch(),
+                config,
+            );
+        }
+        backward_convert::launch_unchecked(
+            client,
+            grid(query_cubes),
+            threads,
+            words(sums),
+            words(d_q.handle),
+            arguments.launch(),
+            config,
+        );
+    }
+    Ok(plan)
+}
+
+/// `plan` if it was made for `problem` and fits `gpu`.
+fn forced(plan: BwdPlan, problem: &Problem, gpu: Gpu) -> Result<BwdPlan, Fa2Error> {
+    let config = plan.config;
+    let mask = MaskKind::from(problem.mask);
+    let same = BwdConfig::new(problem.dtype, problem.head_dim as u32, mask, config.tile())?
+        .with_store(config.store())
+        .with_query_sums(config.query_sums());
+    if same != config {
+        return Err(Fa2Error::Mismatch {
+            config: config.to_string(),
+            problem: same.to_string(),
+        });
+    }
+    if config.shared_bytes() > gpu.shared_bytes {
+        return Err(ConfigError::SharedMemory {
+            bytes: config.shared_bytes(),
+            limit: gpu.shared_bytes,
+        }
+        .into());
+    }
+    Ok(plan)
+}
+
+/// Checks alignment and extent of all tensors.
+fn check_tensors(problem: &Problem, tensors: &BwdTensors) -> Result<(), Fa2Error> {
+    let Problem {
+        batch,
+        heads_q,
+        heads_kv,
+        seq_q,
+        seq_k,
+        head_dim,
+        ..
+    } = *problem;
+    let (query, key) = ([batch, heads_q, seq_q], [batch, heads_kv, seq_k]);
+    for (name, tensor, sizes) in [
+        ("q", &tensors.q, query),
+        ("k", &tensors.k, key),
+        ("v", &tensors.v, key),
+        ("o", &tensors.o, query),
+        ("d_o", &tensors.d_o, query),
+        ("d_q", &tensors.d_q, query),
+        ("d_k", &tensors.d_k, key),
+        ("d_v", &tensors.d_v, key),
+    ] {
+        check_tensor(name, tensor, sizes, head_dim)?;
+    }
+    check_rows("lse", &tensors.lse, query)?;
+    if let Some(d_lse) = &tensors.d_lse {
+        check_rows("d_lse", d_lse, query)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The backward kernels compiled without a GPU, and the arguments of their launches.
+
+pub use crate::arguments::backward::BwdStrides;
+
+use super::{
+    LaunchArguments, Ptx, buffer, compile_definition, device_properties, finish, settings, strides,
+};
+use crate::arguments::backward::{BwdArguments, key_cubes, query_cubes, sums_bytes, terms_bytes};
+use crate::config::backward::BwdConfig;
+use crate::error::Fa2Error;
+use crate::heuristics::backward::BwdPlan;
+use crate::kernel::backward::convert::backward_convert::BackwardConvert;
+use crate::kernel::backward::keys::backward_keys::BackwardKeys;
+use crate::kernel::backward::preprocess::backward_preprocess::BackwardPreprocess;
+use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig};
+use crate::kernel::backward::scheduler::BwdShapeCompilationArg;
+use crate::problem::Problem;
+use cubecl::InfoBuilder;
+use cubecl::prelude::*;
+use std::sync::Arc;
+
+/// A kernel of the backward pass; buffers in the order of its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BwdKernel {
+    /// O, dO, LSE, dLSE, row terms, sums of dQ.
+    Preprocess(LseGradient),
+    /// Q, K, V, dO, row terms, sums of dQ, dK, dV.
+    Keys,
+    /// Sums of dQ, dQ.
+    Convert,
+}
+
+impl BwdKernel {
+    const fn buffers(self) -> usize {
+        match self {
+            Self::Preprocess(_) => 6,
+            Self::Keys => 8,
+            Self::Convert => 2,
+        }
+    }
+}
+
+/// Bytes that a backward pass needs beside its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Of the row terms.
+    pub terms: usize,
+    /// Of the sums of dQ.
+    pub sums: usize,
+}
+
+/// The workspace of a plan.
+#[must_use]
+pub fn workspace(problem: &Problem, config: &BwdConfig) -> Workspace {
+    Workspace {
+        terms: terms_bytes(problem, config),
+        sums: sums_bytes(problem, config),
+    }
+}
+
+/// Compiles a kernel of `config` for compute capability `sm` (80, 89, 90, ...).
+///
+/// # Errors
+/// The compiler's message.
+pub fn compile(kernel: BwdKernel, config: BwdConfig, sm: u32) -> Result<Ptx, String> {
+    let settings = settings(config.threads());
+    let (device, target) = (device_properties(), Arc::new(TargetProperties::default()));
+    let definition = match kernel {
+        BwdKernel::Preprocess(lse_gradient) => {
+            let backward = config;
+            cubecl::define_kernel(&BackwardPreprocess::new(
+                settings,
+                device,
+                target,
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                shape(),
+                PreprocessConfig {
+                    backward,
+                    lse_gradient,
+                },
+            ))
+        }
+        BwdKernel::Keys => cubecl::define_kernel(&BackwardKeys::new(
+            settings,
+            device,
+            target,
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            shape(),
+            config,
+        )),
+        BwdKernel::Convert => cubecl::define_kernel(&BackwardConvert::new(
+            settings,
+            device,
+            target,
+            buffer(),
+            buffer(),
+            shape(),
+            config,
+        )),
+    };
+    compile_definition(definition.map_err(|error| format!("{error:?}"))?, sm)
+}
+
+/// What a launch of `kernel` under `plan` passes for `problem`.
+///
+/// # Errors
+/// The rule that the problem breaks.
+pub fn arguments(
+    kernel: BwdKernel,
+    problem: &Problem,
+    plan: &BwdPlan,
+    strides: BwdStrides,
+) -> Result<LaunchArguments, Fa2Error> {
+    problem.validate()?;
+    let arguments = BwdArguments::new(problem, plan, strides);
+    let mut info = InfoBuilder::default();
+    for count in arguments.counts {
+        info.scalars.push(count);
+    }
+    info.scalars.push(arguments.diagonal);
+    for scale in arguments.scales {
+        info.scalars.push(scale);
+    }
+    for stride in arguments.strides.as_flattened() {
+        info.scalars.push(*stride);
+    }
+    let cubes = match kernel {
+        BwdKernel::Preprocess(_) | BwdKernel::Convert => query_cubes(problem, &plan.config),
+        BwdKernel::Keys => key_cubes(problem, &plan.config),
+    };
+    Ok(LaunchArguments {
+        cubes: cubes as u32,
+        shape: finish(info, kernel.buffers()),
+    })
+}
+
+/// The shape's fields are run-time scalars: nothing of them is compiled in.
+fn shape() -> BwdShapeCompilationArg {
+    BwdShapeCompilationArg {
+        seq_q: (),
+        seq_k: (),
+        head_dim: (),
+        heads_q: (),
+        heads_kv: (),
+        group_size: (),
+        heads_total: (),
+        section: (),
+        m_blocks: (),
+        n_blocks: (),
+        diagonal: (),
+        scale: (),
+        scale_log2: (),
+        q: strides(),
+        k: strides(),
+        v: strides(),
+        o: strides(),
+        d_o: strides(),
+        d_q: strides(),
+        d_k: strides(),
+        d_v: strides(),
+    }
+}
