@@ -131,7 +131,8 @@ fn cute(args: &PtxArgs, config: FwdConfig) -> Result<Census> {
     };
     let mask = if args.config.causal { "causal" } else { "none" };
     let teaching = format!("fa2_teaching_{mask}_{}", config.stages());
-    let is_article = (config.dtype(), config.head_dim(), config.tile()) == (Dtype::F16, 64, article);
+    let is_article =
+        (config.dtype(), config.head_dim(), config.tile()) == (Dtype::F16, 64, article);
     let kernel = match fa2_cute::kernel(&teaching) {
         Some(kernel) if is_article => kernel,
         _ => {
@@ -158,21 +159,27 @@ fn cute(args: &PtxArgs, config: FwdConfig) -> Result<Census> {
 
 fn print_table(census: &Census, cute: Option<&Census>) {
     let mut columns = vec![("kernel".to_owned(), &census.kernel)];
-    let loops = |name: &'static str| {
-        move |(index, counts)| (format!("{name} {}", index + 1), counts)
-    };
+    let loops =
+        |name: &'static str| move |(index, counts)| (format!("{name} {}", index + 1), counts);
     columns.extend(census.loops.iter().enumerate().map(loops("loop")));
     if let Some(cute) = cute {
         columns.push(("cute".to_owned(), &cute.kernel));
         columns.extend(cute.loops.iter().enumerate().map(loops("cute loop")));
     }
     let line = |title: &str, cell: &dyn Fn(&(String, &Counts)) -> String| {
-        let cells: String = columns.iter().map(|column| format!("{:>12}", cell(column))).collect();
+        let cells: String = columns
+            .iter()
+            .map(|column| format!("{:>12}", cell(column)))
+            .collect();
         println!("{title:16}{cells}");
     };
     line("", &|(name, _)| name.clone());
-    line("instructions", &|(_, counts)| counts.values().sum::<usize>().to_string());
+    line("instructions", &|(_, counts)| {
+        counts.values().sum::<usize>().to_string()
+    });
     for (title, prefix, part) in FAMILIES {
-        line(title, &|(_, counts)| Census::count_with(counts, prefix, part).to_string());
+        line(title, &|(_, counts)| {
+            Census::count_with(counts, prefix, part).to_string()
+        });
     }
 }
