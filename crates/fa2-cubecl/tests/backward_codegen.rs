@@ -4,7 +4,7 @@
 use expect_test::expect_file;
 use fa2_cubecl::offline::backward::{BwdKernel, compile};
 use fa2_cubecl::{
-    Alignment, BwdConfig, Dtype, Gpu, HEAD_DIMS, LseGradient, Mask, Problem, QuerySums,
+    Alignment, BwdPlan, Dtype, Gpu, HEAD_DIMS, LseGradient, Mask, Problem, QuerySums,
     choose_backward,
 };
 use fa2_testing::census::{self, Census, Counts};
@@ -18,22 +18,30 @@ const CAPABILITIES: [u32; 3] = [80, 89, 90];
 #[derive(Clone, Copy)]
 struct Build {
     kernel: BwdKernel,
-    config: BwdConfig,
+    plan: BwdPlan,
     sm: u32,
 }
 
 impl Build {
     fn census(&self) -> Census {
-        let Self { kernel, config, sm } = *self;
-        let ptx = compile(kernel, config, sm)
-            .unwrap_or_else(|error| panic!("{config}, sm_{sm}: {error}"));
+        let Self { kernel, plan, sm } = *self;
+        let config = self.name();
+        let ptx =
+            compile(kernel, &plan, sm).unwrap_or_else(|error| panic!("{config}, sm_{sm}: {error}"));
         if kernel == BwdKernel::Keys {
-            assert_eq!(ptx.shared_bytes as u32, config.shared_bytes(), "{config}");
+            assert_eq!(ptx.shared_bytes as u32, plan.config.shared_bytes());
         }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("codegen");
-        let name = format!("sm{sm}_{kernel:?}_{config}").replace([' ', '=', '(', ')', ','], "_");
+        let name = format!("sm{sm}_{config}").replace([' ', '=', '(', ')', ','], "_");
         census::assemble(&ptx.text, sm, &folder, &name)
             .unwrap_or_else(|error| panic!("{config}, sm_{sm}: {error}"))
+    }
+
+    fn name(&self) -> String {
+        match (self.kernel, self.plan.queries) {
+            (BwdKernel::Queries, Some(pass)) => format!("Queries, {}", pass.config),
+            (kernel, _) => format!("{kernel:?}, {}", self.plan.config),
+        }
     }
 }
 
@@ -47,22 +55,43 @@ fn grid() -> Vec<Build> {
             let plan = choose_backward(&problem(dtype, columns, mask), gpu, sums);
             builds.push(Build {
                 kernel,
-                config: plan.expect("a plan for every size").config,
+                plan: plan.expect("a plan for every size"),
                 sm,
             });
         };
         for head_dim in HEAD_DIMS {
             for mask in [Mask::None, causal] {
-                add(BwdKernel::Keys, Dtype::F16, head_dim, mask, QuerySums::Atomic);
+                add(
+                    BwdKernel::Keys,
+                    Dtype::F16,
+                    head_dim,
+                    mask,
+                    QuerySums::Atomic,
+                );
             }
         }
         add(BwdKernel::Keys, Dtype::Bf16, 64, causal, QuerySums::Atomic);
         add(BwdKernel::Keys, Dtype::F16, 56, causal, QuerySums::Atomic);
         add(BwdKernel::Keys, Dtype::F16, 64, causal, QuerySums::Owned);
         add(BwdKernel::Keys, Dtype::F16, 128, causal, QuerySums::Owned);
+        for head_dim in HEAD_DIMS {
+            add(
+                BwdKernel::Queries,
+                Dtype::F16,
+                head_dim,
+                causal,
+                QuerySums::Owned,
+            );
+        }
         let preprocess = BwdKernel::Preprocess(LseGradient::Zero);
         add(preprocess, Dtype::F16, 64, causal, QuerySums::Atomic);
-        add(BwdKernel::Convert, Dtype::F16, 64, causal, QuerySums::Atomic);
+        add(
+            BwdKernel::Convert,
+            Dtype::F16,
+            64,
+            causal,
+            QuerySums::Atomic,
+        );
     }
     builds
 }
@@ -90,7 +119,7 @@ fn the_census_of_the_backward_holds() {
          sm   regs spills | HMMA LDSM (.T) STS STSM LDGSTS RED BAR | HMMA LDSM F2FP MUFU LDS MOV all | kernel, configuration\n",
     );
     for (build, census) in &rows {
-        let Build { kernel, config, sm } = build;
+        let Build { sm, .. } = build;
         let k = |name| Census::count(&census.kernel, name);
         let longest = census
             .loops
@@ -100,9 +129,12 @@ fn the_census_of_the_backward_holds() {
             .unwrap_or_default();
         let l = |name| Census::count(&longest, name);
         table += &format!(
-            "{sm:2} {:6} {:6} | {:4} {:4} {:4} {:3} {:4} {:6} {:3} {:3} | {:4} {:4} {:4} {:4} {:3} {:3} {:4} | {kernel:?}, {config}\n",
+            "{sm:2} {:6} {:6} | {:4} {:4} {:4} {:3} {:4} {:6} {:3} {:3} | {:4} {:4} {:4} {:4} {:3} {:3} {:4} | {}\n",
             census.registers,
-            census.spill_stores.max(census.spill_loads).max(census.stack),
+            census
+                .spill_stores
+                .max(census.spill_loads)
+                .max(census.stack),
             k("HMMA"),
             k("LDSM"),
             transposed(&census.kernel),
@@ -118,6 +150,7 @@ fn the_census_of_the_backward_holds() {
             l("LDS."),
             l("MOV"),
             longest.values().sum::<usize>(),
+            build.name(),
         );
     }
     println!("{table}");
