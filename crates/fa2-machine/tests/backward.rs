@@ -17,20 +17,30 @@ const SCHEDULES: u64 = 1;
 
 #[test]
 fn f16_conforms() {
-    conforms::<f16>();
+    conforms::<f16>(QuerySums::Atomic);
 }
 
 #[test]
 fn bf16_conforms() {
-    conforms::<bf16>();
+    conforms::<bf16>(QuerySums::Atomic);
 }
 
-fn conforms<E: KernelElement>() {
+#[test]
+fn f16_conforms_without_atomics() {
+    conforms::<f16>(QuerySums::Owned);
+}
+
+#[test]
+fn bf16_conforms_without_atomics() {
+    conforms::<bf16>(QuerySums::Owned);
+}
+
+fn conforms<E: KernelElement>(query_sums: QuerySums) {
     let mut kernels: HashMap<BwdPlan, BackwardKernels> = HashMap::new();
     let mut count = 0;
     for case in CASES.iter().chain(REPLAY).filter(|case| runs_here(case)) {
         let gpu = Gpu::of_capability(SM);
-        let plan = choose_backward(&problem::<E>(case), gpu, QuerySums::Atomic).expect("a plan");
+        let plan = choose_backward(&problem::<E>(case), gpu, query_sums).expect("a plan");
         let kernels = kernels
             .entry(plan)
             .or_insert_with(|| BackwardKernels::new(plan, SM).expect("compiles and parses"));

@@ -1,14 +1,19 @@
 //! Validate, choose, launch: the backward pass.
 
 use super::{MAX_CUBES, TensorRef, check_rows, check_tensor, gpu, words};
-use crate::arguments::backward::{BwdArguments, key_cubes, query_cubes, sums_bytes, terms_bytes};
-use crate::config::backward::{BwdConfig, QuerySums};
+use crate::arguments::backward::{
+    BwdArguments, QueryArguments, key_cubes, query_cubes, sums_bytes, terms_bytes,
+};
+use crate::arguments::cubes;
+use crate::config::FwdConfig;
+use crate::config::backward::{BwdConfig, FragmentStore, QuerySums};
 use crate::error::{ConfigError, Fa2Error};
 use crate::heuristics::Gpu;
-use crate::heuristics::backward::{BwdPlan, choose_backward};
+use crate::heuristics::backward::{BwdPlan, STMATRIX_SM, choose_backward};
 use crate::kernel::backward::convert::backward_convert;
 use crate::kernel::backward::keys::backward_keys;
 use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig, backward_preprocess};
+use crate::kernel::backward::queries::{self, backward_queries};
 use crate::mask::MaskKind;
 use crate::problem::Problem;
 use cubecl::client::Client;
@@ -42,8 +47,9 @@ pub struct BwdTensors {
 
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
-/// `plan` forces a plan; without one the heuristics choose, with `query_sums` for dQ. Returns the plan
-/// used. The workspace, f32 sums of dQ and two f32 a query row, is allocated from the client.
+/// `query_sums` says how dQ is summed up: [`QuerySums::Owned`] gives the same bits each time. dK and dV
+/// always have them. `plan` forces a plan; without one the heuristics choose. Returns the plan used. The
+/// workspace, two f32 a query row and the f32 sums of dQ where there are such, comes from the client.
 ///
 /// # Errors
 /// [`Fa2Error`] for the first rule that the problem, a tensor, the plan or the device breaks.
@@ -58,13 +64,17 @@ pub fn backward(
     problem.validate()?;
     let gpu = gpu(client)?;
     let plan = match plan {
-        Some(plan) => forced(plan, problem, gpu)?,
+        Some(plan) => forced(plan, problem, query_sums, gpu)?,
         None => choose_backward(problem, gpu, query_sums)?,
     };
     let config = plan.config;
     let (query_cubes, key_cubes) = (query_cubes(problem, &config), key_cubes(problem, &config));
+    let pass_cubes = plan.queries.map_or(0, |pass| cubes(problem, &pass.config));
     for (name, value) in [
-        ("batch x heads_q x query blocks", query_cubes),
+        (
+            "batch x heads_q x query blocks",
+            query_cubes.max(pass_cubes),
+        ),
         ("batch x heads_kv x key blocks", key_cubes),
     ] {
         if value > MAX_CUBES {
@@ -92,7 +102,11 @@ pub fn backward(
     let strides = [&q, &k, &v, &o, &d_o, &d_q, &d_k, &d_v].map(|tensor| tensor.strides);
     let arguments = BwdArguments::new(problem, &plan, strides);
     let terms = client.empty(terms_bytes(problem, &config));
-    let sums = client.empty(sums_bytes(problem, &config));
+    // Without sums the kernels get some buffer in their place, and leave it alone.
+    let sums = match plan.queries {
+        None => client.empty(sums_bytes(problem, &config)),
+        Some(_) => terms.clone(),
+    };
     let threads = CubeDim::new_1d(config.threads());
     let grid = |cubes: usize| CubeCount::Static(cubes as u32, 1, 1);
     let preprocess = PreprocessConfig {
@@ -124,11 +138,11 @@ pub fn backward(
                 client,
                 grid(key_cubes),
                 threads,
-                words(q.handle),
-                words(k.handle),
-                words(v.handle),
-                words(d_o.handle),
-                words(terms),
+                words(q.handle.clone()),
+                words(k.handle.clone()),
+                words(v.handle.clone()),
+                words(d_o.handle.clone()),
+                words(terms.clone()),
                 words(sums.clone()),
                 words(d_k.handle),
                 words(d_v.handle),
@@ -136,38 +150,86 @@ pub fn backward(
                 config,
             );
         }
-        backward_convert::launch_unchecked(
-            client,
-            grid(query_cubes),
-            threads,
-            words(sums),
-            words(d_q.handle),
-            arguments.launch(),
-            config,
-        );
+        match &plan.queries {
+            None => backward_convert::launch_unchecked(
+                client,
+                grid(query_cubes),
+                threads,
+                words(sums),
+                words(d_q.handle),
+                arguments.launch(),
+                config,
+            ),
+            Some(pass) => backward_queries::launch_unchecked(
+                client,
+                grid(pass_cubes),
+                CubeDim::new_1d(pass.config.threads()),
+                words(q.handle),
+                words(k.handle),
+                words(v.handle),
+                words(d_o.handle),
+                words(terms),
+                words(d_q.handle),
+                QueryArguments::new(problem, &config, pass, strides).launch(),
+                pass.config,
+            ),
+        }
     }
     Ok(plan)
 }
 
-/// `plan` if it was made for `problem` and fits `gpu`.
-fn forced(plan: BwdPlan, problem: &Problem, gpu: Gpu) -> Result<BwdPlan, Fa2Error> {
+/// `plan` if it was made for `problem`, and fits `gpu`.
+fn forced(
+    plan: BwdPlan,
+    problem: &Problem,
+    query_sums: QuerySums,
+    gpu: Gpu,
+) -> Result<BwdPlan, Fa2Error> {
+    let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
     let config = plan.config;
-    let mask = MaskKind::from(problem.mask);
-    let same = BwdConfig::new(problem.dtype, problem.head_dim as u32, mask, config.tile())?
+    let same = BwdConfig::new(problem.dtype, columns, mask, config.tile())?
         .with_store(config.store())
-        .with_query_sums(config.query_sums());
+        .with_query_sums(query_sums);
+    let mismatch = |config: String, problem: String| Err(Fa2Error::Mismatch { config, problem });
     if same != config {
-        return Err(Fa2Error::Mismatch {
-            config: config.to_string(),
-            problem: same.to_string(),
-        });
+        return mismatch(config.to_string(), same.to_string());
     }
-    if config.shared_bytes() > gpu.shared_bytes {
-        return Err(ConfigError::SharedMemory {
-            bytes: config.shared_bytes(),
-            limit: gpu.shared_bytes,
+    if plan.queries.is_some() != (query_sums == QuerySums::Owned) {
+        let pass = |exists| {
+            if exists {
+                "a pass for dQ"
+            } else {
+                "no pass for dQ"
+            }
+        };
+        let found = plan.queries.is_some();
+        return mismatch(pass(found).into(), pass(!found).into());
+    }
+    if config.store() == FragmentStore::Matrices && gpu.sm < STMATRIX_SM {
+        return Err(ConfigError::Stmatrix(gpu.sm).into());
+    }
+    let mut bytes = config.shared_bytes();
+    if let Some(pass) = plan.queries {
+        let config = pass.config;
+        let same = FwdConfig::new(problem.dtype, columns, mask, config.tile())?;
+        if (same.dtype(), same.head_dim(), same.columns(), same.mask())
+            != (
+                config.dtype(),
+                config.head_dim(),
+                config.columns(),
+                config.mask(),
+            )
+        {
+            return mismatch(config.to_string(), same.to_string());
         }
-        .into());
+        if config.stages() < 2 {
+            return Err(ConfigError::QueryStages(config.stages()).into());
+        }
+        bytes = bytes.max(queries::shared_bytes(&config));
+    }
+    if bytes > gpu.shared_bytes {
+        let limit = gpu.shared_bytes;
+        return Err(ConfigError::SharedMemory { bytes, limit }.into());
     }
     Ok(plan)
 }
