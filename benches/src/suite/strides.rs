@@ -1,4 +1,5 @@
-//! Gradients through the op where q, k, v or dO are views: they must have the bits that copies give.
+//! Gradients through the op where q, k, v or dO are views, or only some of them are tracked: they must
+//! have the bits that copies give, and that all of them together have.
 //!
 //! Deterministic, so that dQ has bits to compare. Replays STRIDE-01, STRIDE-02 and STRIDE-07.
 
@@ -55,6 +56,18 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
             });
         tally.record(format!("{CASE} [op's gradients, {name}]"), result);
     }
+    for tracked in [
+        [true, false, false],
+        [false, true, false],
+        [false, false, true],
+        [true, true, false],
+        [false, true, true],
+    ] {
+        let result = plain
+            .clone()
+            .and_then(|plain| some_gradients(tracked, &plain, &device));
+        tally.record(format!("{CASE} [op's gradients of {tracked:?}]"), result);
+    }
     tally.record(
         format!("{CASE} [op's gradients, STRIDE-02: sum()]"),
         sum_is_ones(&device),
@@ -73,6 +86,38 @@ fn gradients(layouts: [Layout; 4], device: &Device) -> Result<[Vec<u16>; 3], Str
         Layout::Transposed => tensor.swap_dims(2, 3),
     };
     bits([&q, &k, &v], (as_stored(o) * as_stored(d_o)).sum())
+}
+
+/// Only the `tracked` ones of q, k and v ask for a gradient, which must be the one of `all`.
+fn some_gradients(tracked: [bool; 3], all: &[Vec<u16>; 3], device: &Device) -> Result<(), String> {
+    let [q, k, v, d_o] = operands([Layout::Plain; 4], device);
+    let mut leaves = [q, k, v];
+    for (leaf, tracked) in leaves.iter_mut().zip(tracked) {
+        if tracked {
+            *leaf = leaf.clone().require_grad();
+        }
+    }
+    let o = attention(leaves.each_ref());
+    let gradients = (o * d_o).sum().backward();
+    for ((leaf, tracked), all) in leaves.iter().zip(tracked).zip(all) {
+        match (leaf.grad(&gradients), tracked) {
+            (None, false) => {}
+            (Some(gradient), true) => {
+                if bits_of(gradient)? != *all {
+                    return Err("other bits than all gradients together have".into());
+                }
+            }
+            (None, true) => return Err("a tracked operand has no gradient".into()),
+            (Some(_), false) => return Err("an untracked operand has a gradient".into()),
+        }
+    }
+    Ok(())
+}
+
+fn bits_of(tensor: Tensor<4>) -> Result<Vec<u16>, String> {
+    let values = tensor.into_data().try_to_vec::<f16>();
+    let values = values.map_err(|error| format!("{error:?}"))?;
+    Ok(values.into_iter().map(f16::to_bits).collect())
 }
 
 /// `sum().backward()` gives a dO that repeats one element, with strides of 0.
@@ -102,9 +147,7 @@ fn bits(leaves: [&Tensor<4>; 3], loss: Tensor<1>) -> Result<[Vec<u16>; 3], Strin
     let mut bits = [Vec::new(), Vec::new(), Vec::new()];
     for (bits, leaf) in bits.iter_mut().zip(leaves) {
         let gradient = leaf.grad(&gradients).ok_or("a leaf has no gradient")?;
-        let values = gradient.into_data().try_to_vec::<f16>();
-        let values = values.map_err(|error| format!("{error:?}"))?;
-        *bits = values.into_iter().map(f16::to_bits).collect();
+        *bits = bits_of(gradient)?;
     }
     Ok(bits)
 }
