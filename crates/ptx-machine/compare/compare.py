@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Runs the kernels beside this file on the GPU and in ptx-machine, and compares them bit by bit.
 
-    compare.py PATH/TO/ptx-machine [NAME ...]
+    compare.py PATH/TO/ptx-machine [NAME ...] [--cpu-only]
 
 Needs the CUDA driver (libcuda) and the standard library only. Each kernel takes two pointers, the
 source and the result; its first comments say how many blocks and threads it has, what words of 32
 bits a thread reads, and how many it writes.
 """
 
+import argparse
 import ctypes
+import hashlib
 import random
 import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+# Sources of each kernel.
+SEEDS = 8
 
 # Values at which arithmetic changes its mind: zeros, subnormals, one, limits, infinity, NaN.
 FLOATS = [0, 1, 0x007FFFFF, 0x00800000, 0x33000000, 0x3F800000, 0x3F7FFFFF, 0x4B000000, 0x477FE000]
@@ -169,16 +174,16 @@ def compare(case, expected, found):
     return len(expected) - different, different
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    machine, names = sys.argv[1], sys.argv[2:]
-    gpu, equal, different = Gpu(), 0, 0
-    for path in sorted(Path(__file__).parent.glob("*.ptx")):
-        if names and path.stem not in names:
-            continue
+def compare_all(machine, paths):
+    """Prints what differs between the GPU and the machine, and returns how many words do."""
+    try:
+        gpu = Gpu()
+    except (OSError, RuntimeError) as error:
+        sys.exit(f"no GPU: {error}; --cpu-only runs the machine alone")
+    equal, different = 0, 0
+    for path in paths:
         same, other = 0, 0
-        for seed in range(8):
+        for seed in range(SEEDS):
             case = Case(path, seed)
             try:
                 counts = compare(case, gpu.run(case), run_machine(machine, case))
@@ -189,7 +194,41 @@ def main():
         print(f"{path.stem}: {same} equal, {other} different")
         equal, different = equal + same, different + other
     print(f"{equal} equal, {different} different")
-    sys.exit(different != 0)
+    return different
+
+
+def hash_all(machine, paths):
+    """Prints a hash of what the machine gives for each kernel, and returns how many it can't run."""
+    failed = 0
+    for path in paths:
+        digest = hashlib.sha256()
+        try:
+            for seed in range(SEEDS):
+                digest.update(run_machine(machine, Case(path, seed)))
+            print(f"{path.stem}: {digest.hexdigest()}")
+        except RuntimeError as error:
+            print(f"{path.stem}: {error}")
+            failed += 1
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("machine", help="the program ptx-machine")
+    parser.add_argument("names", nargs="*", help="kernels, without .ptx; all of them if none is named")
+    parser.add_argument(
+        "--cpu-only",
+        action="store_true",
+        help="run the machine alone and print a hash of each kernel's results, to compare two builds of it",
+    )
+    arguments = parser.parse_args()
+    paths = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.ptx"))}
+    unknown = [name for name in arguments.names if name not in paths]
+    if unknown:
+        parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(paths)}")
+    chosen = [path for name, path in paths.items() if not arguments.names or name in arguments.names]
+    run = hash_all if arguments.cpu_only else compare_all
+    sys.exit(run(arguments.machine, chosen) != 0)
 
 
 if __name__ == "__main__":

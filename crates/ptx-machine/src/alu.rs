@@ -20,9 +20,12 @@ mod lanes;
 mod narrow;
 mod round;
 mod single;
+mod sum;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use sum::{Subnormals, sum};
 
 use crate::module::{Comparison, ScalarType};
 
@@ -178,6 +181,12 @@ pub enum Logic {
 ///
 /// On a combination of kind and type that the ISA does not have; the parser lets none through.
 pub fn execute(op: &AluOp, sources: &[Lanes], active: u32) -> Lanes {
+    let sources: Vec<&Lanes> = sources.iter().collect();
+    lanewise(op, &sources, active)
+}
+
+/// [`execute`] of sources that lie anywhere.
+pub(crate) fn lanewise(op: &AluOp, sources: &[&Lanes], active: u32) -> Lanes {
     use AluKind as K;
     match op.kind {
         K::Mov | K::Cvta | K::CvtaShared | K::CvtaToShared | K::Selp => data::execute(op, sources),

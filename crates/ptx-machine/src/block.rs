@@ -1,13 +1,15 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
 use crate::alu::{LANES, Lanes};
+use crate::execute::MOST_OPERANDS;
 use crate::launch::Setup;
 use crate::measure::{BufferMeasures, InstructionMeasures, Measures};
 use crate::memory::GlobalMemory;
-use crate::module::{Axis, Comparison, Operand, RegisterId, Special};
+use crate::module::{Operand, RegisterId};
+use crate::operand::Operands;
 use crate::shared::SharedMemory;
 use crate::violation::{Violation, ViolationKind};
-use crate::warp::{ALL, State, Warp};
+use crate::warp::{State, Warp};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -33,6 +35,8 @@ pub(crate) struct Block<'a> {
     pub(crate) buffers: Vec<BufferMeasures>,
     pub(crate) shared_read: u64,
     pub(crate) shared_written: u64,
+    /// Room for the sources that are no registers.
+    pub(crate) constants: Box<[Lanes; MOST_OPERANDS]>,
     index: [u32; 3],
     violations: Vec<Violation>,
 }
@@ -49,7 +53,7 @@ impl<'a> Block<'a> {
         let mut block = Self {
             setup,
             global,
-            shared: SharedMemory::new(setup.shared_bytes, count),
+            shared: SharedMemory::new(setup.shared_bytes, count, setup.shared_unit),
             measures: vec![InstructionMeasures::default(); setup.kernel.code.len()],
             buffers: global
                 .names()
@@ -60,6 +64,7 @@ impl<'a> Block<'a> {
                 .collect(),
             shared_read: 0,
             shared_written: 0,
+            constants: Box::new([[0; LANES]; MOST_OPERANDS]),
             index,
             violations: Vec::new(),
         };
@@ -218,25 +223,32 @@ impl<'a> Block<'a> {
         });
     }
 
-    /// The operand's value in the lanes of `mask`; registers that were never set are reported.
+    /// The operand's value in every lane; a register that was never set in one of `mask` is
+    /// reported.
     pub(crate) fn value(&mut self, warp: &Warp, operand: Operand, mask: u32, at: usize) -> Lanes {
-        match operand {
-            Operand::Immediate(bits) => [bits; LANES],
-            Operand::Register(register) => {
-                let (lanes, undefined) = warp.register(register, mask);
-                if undefined != 0 {
-                    self.report_undefined(warp, register, undefined.trailing_zeros(), at);
-                }
-                *lanes
+        self.check_defined(warp, operand, mask, at);
+        self.operands().lanes(warp, operand)
+    }
+
+    /// Reports a register that was never set in one of the lanes of `mask`.
+    pub(crate) fn check_defined(&mut self, warp: &Warp, operand: Operand, mask: u32, at: usize) {
+        if let Operand::Register(register) = operand {
+            let undefined = warp.undefined(register, mask);
+            if undefined != 0 {
+                self.report_undefined(warp, register, undefined.trailing_zeros(), at);
             }
-            Operand::SharedAddress { symbol, offset } => {
-                let start = self.setup.shared_offsets[symbol as usize];
-                [start.wrapping_add_signed(offset); LANES]
-            }
-            Operand::Special(special) => self.special(warp, special),
         }
     }
 
+    /// What operands are, in this block.
+    pub(crate) fn operands(&self) -> Operands<'a> {
+        Operands {
+            setup: self.setup,
+            block: self.index,
+        }
+    }
+
+    #[cold]
     pub(crate) fn report_undefined(
         &mut self,
         warp: &Warp,
@@ -253,44 +265,5 @@ impl<'a> Block<'a> {
         };
         let kind = ViolationKind::UndefinedRegister { name };
         self.report(site, Some(lane as usize), None, kind);
-    }
-
-    fn special(&self, warp: &Warp, special: Special) -> Lanes {
-        let axis = |sizes: [u32; 3], axis: Axis| {
-            let size = match axis {
-                Axis::X => sizes[0],
-                Axis::Y => sizes[1],
-                Axis::Z => sizes[2],
-            };
-            [u64::from(size); LANES]
-        };
-        let [x, y, _] = self.setup.block.map(u64::from);
-        match special {
-            Special::ThreadId(which) => std::array::from_fn(|lane| {
-                let thread = (warp.index * LANES + lane) as u64;
-                match which {
-                    Axis::X => thread % x,
-                    Axis::Y => thread / x % y,
-                    Axis::Z => thread / (x * y),
-                }
-            }),
-            Special::Threads(which) => axis(self.setup.block, which),
-            Special::BlockId(which) => axis(self.index, which),
-            Special::Blocks(which) => axis(self.setup.grid, which),
-            Special::Lane => std::array::from_fn(|lane| lane as u64),
-            Special::Warp => [warp.index as u64; LANES],
-            Special::Clock => [warp.issued; LANES],
-            Special::LaneMask(comparison) => std::array::from_fn(|lane| {
-                let below = (1_u32 << lane) - 1;
-                let own = 1_u32 << lane;
-                u64::from(match comparison {
-                    Comparison::Lt => below,
-                    Comparison::Le => below | own,
-                    Comparison::Gt => ALL & !(below | own),
-                    Comparison::Ge => ALL & !below,
-                    _ => own,
-                })
-            }),
-        }
     }
 }

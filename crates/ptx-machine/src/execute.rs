@@ -1,19 +1,25 @@
 //! One instruction of one warp.
 
+mod access;
 mod async_copy;
 mod atomic;
 mod lanes;
 mod matrix;
 mod memory;
 
-use crate::alu;
+use crate::alu::{self, LANES, Lanes};
 use crate::block::{Block, Site};
 use crate::module::{Op, Operand};
 use crate::violation::ViolationKind;
 use crate::warp::{ALL, State, Warp, lanes_of};
 
-/// Sources of the operation with the most of them.
+/// Sources of the operation with the most of them on lanes, and of a product of matrices.
 const MOST_SOURCES: usize = 4;
+pub(crate) const MOST_OPERANDS: usize = 10;
+/// Bytes of the widest access.
+pub(crate) const MOST_BYTES: usize = 16;
+/// Stands for a source that an operation does not have.
+static NOTHING: Lanes = [0; LANES];
 
 /// An instruction while it runs.
 #[derive(Clone, Copy)]
@@ -88,16 +94,21 @@ impl Block<'_> {
                 destination,
                 sources,
             } => {
-                let mut values = [[0; alu::LANES]; MOST_SOURCES];
-                for (value, source) in values.iter_mut().zip(sources) {
-                    *value = self.value(warp, *source, active, at);
+                for source in sources {
+                    self.check_defined(warp, *source, active, at);
                 }
-                let result = alu::execute(op, &values[..sources.len()], active);
+                let operands = self.operands();
+                let mut values = [&NOTHING; MOST_SOURCES];
+                let places = values.iter_mut().zip(&mut *self.constants);
+                for ((value, made), source) in places.zip(sources) {
+                    *value = operands.borrow(warp, *source, made);
+                }
+                let result = alu::lanewise(op, &values[..sources.len()], active);
                 warp.set(self.setup.kernel, *destination, active, &result);
             }
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
-                self.access(warp, op, running);
-            }
+            Op::Load { .. } => self.load(warp, op, running),
+            Op::Store { .. } => self.store(warp, op, running),
+            Op::Atomic { .. } => self.atomic(warp, op, running),
             Op::AsyncCopy { .. } => self.start_copies(warp, op, running),
             Op::AsyncCommit => lanes_of(active).for_each(|lane| warp.groups[lane] += 1),
             Op::AsyncWait { pending, all } => self.wait(warp, *pending, *all, running),
@@ -113,7 +124,8 @@ impl Block<'_> {
             Op::Fence => {}
             Op::Shuffle { .. } => self.shuffle(warp, op, running),
             Op::Vote { .. } => self.vote(warp, op, running),
-            Op::MatrixLoad { .. } | Op::MatrixStore { .. } => self.matrix(warp, op, running),
+            Op::MatrixLoad { .. } => self.load_matrices(warp, op, running),
+            Op::MatrixStore { .. } => self.store_matrices(warp, op, running),
             Op::Mma { .. } => self.mma(warp, op, running),
             // `step` does these.
             Op::Branch { .. } | Op::Return => {}

@@ -1,58 +1,20 @@
 //! Launches: a kernel with its grid, arguments and memory.
 
-use crate::alu::LANES;
+mod error;
+mod setup;
+
+pub use error::LaunchError;
+pub(crate) use setup::Setup;
+
 use crate::block::Block;
-use crate::flow::meeting_points;
 use crate::measure::Measures;
 use crate::memory::{GlobalMemory, Pointer};
 use crate::module::{Kernel, Module, Op};
 use crate::violation::{Violation, ViolationKind};
 use rayon::prelude::*;
-use thiserror::Error;
 
 /// Instructions of a warp, unless the launch says otherwise.
 const DEFAULT_LIMIT: u64 = 1 << 32;
-
-/// Why a launch did not run, or what it did wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum LaunchError {
-    /// The module has no such kernel.
-    #[error("the module has no kernel {name}")]
-    NoKernel {
-        /// The name.
-        name: String,
-    },
-    /// The kernel has another number of parameters.
-    #[error("the kernel takes {expected} arguments, not {found}")]
-    Arguments {
-        /// How many it has.
-        expected: usize,
-        /// How many were given.
-        found: usize,
-    },
-    /// An argument has another size than its parameter.
-    #[error("argument {index} has {found} bytes, its parameter {expected}")]
-    ArgumentSize {
-        /// Which, from 0.
-        index: usize,
-        /// The parameter's size.
-        expected: usize,
-        /// The argument's.
-        found: usize,
-    },
-    /// The block has another shape than `.reqntid` says, or no threads, or more than 1024.
-    #[error("blocks of {found:?} threads; the kernel takes {expected}")]
-    BlockSize {
-        /// What it takes.
-        expected: String,
-        /// What was asked for.
-        found: [u32; 3],
-    },
-    /// The kernel did something that it must not.
-    #[error("{} violations, the first: {}", .0.len(), .0[0])]
-    Violations(Vec<Violation>),
-}
 
 /// A launch.
 #[derive(Clone, Debug)]
@@ -64,27 +26,6 @@ pub struct Launch<'a> {
     arguments: Vec<Vec<u8>>,
     seed: u64,
     limit: u64,
-}
-
-/// Everything that a block needs to know.
-pub(crate) struct Setup<'a> {
-    pub(crate) kernel: &'a Kernel,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared_bytes: usize,
-    /// Where each shared symbol starts.
-    pub(crate) shared_offsets: Vec<u64>,
-    /// The parameter space.
-    pub(crate) parameters: Vec<u8>,
-    pub(crate) meetings: Vec<usize>,
-    pub(crate) seed: u64,
-    pub(crate) limit: u64,
-}
-
-impl Setup<'_> {
-    pub(crate) fn threads(&self) -> usize {
-        self.block.iter().product::<u32>() as usize
-    }
 }
 
 impl<'a> Launch<'a> {
@@ -158,8 +99,9 @@ impl<'a> Launch<'a> {
 
     /// Runs every block.
     ///
-    /// Blocks run in parallel; where the kernel has atomics, one after another, so that a run is
-    /// the same each time.
+    /// Blocks run in parallel. Where the kernel has atomics they run one after another, in the order
+    /// of their indices whatever the seed, so that a run of one seed is the same each time: a sum
+    /// of floats depends on its order.
     ///
     /// # Errors
     /// What is wrong with the launch; or everything that the checks found, in the order of blocks.
@@ -183,17 +125,14 @@ impl<'a> Launch<'a> {
             setup.seed = seed;
             run(&setup, memory)?;
             let found = memory.snapshot();
-            for ((name, expected), found) in memory.names().zip(&expected).zip(&found) {
-                let differs = expected.iter().zip(found).position(|(a, b)| a != b);
-                if let Some(offset) = differs {
-                    let buffer = name.to_owned();
-                    let kind = ViolationKind::ScheduleDependent {
-                        seed,
-                        buffer,
-                        offset,
-                    };
-                    return Err(LaunchError::Violations(vec![self.whole(kind)]));
-                }
+            if let Some((buffer, offset)) = expected.difference(&found) {
+                let buffer = memory.names().nth(buffer).unwrap_or_default().to_owned();
+                let kind = ViolationKind::ScheduleDependent {
+                    seed,
+                    buffer,
+                    offset,
+                };
+                return Err(LaunchError::Violations(vec![self.whole(kind)]));
             }
         }
         Ok(measures)
@@ -212,76 +151,6 @@ impl<'a> Launch<'a> {
             lane: None,
             address: None,
         }
-    }
-
-    fn setup(&self) -> Result<Setup<'a>, LaunchError> {
-        let kernel = self.kernel;
-        self.check_block()?;
-        let expected = kernel.parameters.len();
-        if self.arguments.len() != expected {
-            let found = self.arguments.len();
-            return Err(LaunchError::Arguments { expected, found });
-        }
-        let end = kernel.parameters.last().map_or(0, |p| p.offset + p.bytes);
-        let mut parameters = vec![0; end as usize];
-        let pairs = kernel.parameters.iter().zip(&self.arguments);
-        for (index, (parameter, argument)) in pairs.enumerate() {
-            let (expected, found) = (parameter.bytes as usize, argument.len());
-            if expected != found {
-                return Err(LaunchError::ArgumentSize {
-                    index,
-                    expected,
-                    found,
-                });
-            }
-            let start = parameter.offset as usize;
-            parameters[start..start + found].copy_from_slice(argument);
-        }
-        let (shared_offsets, shared_bytes) = self.shared_layout();
-        Ok(Setup {
-            kernel,
-            grid: self.grid,
-            block: self.block,
-            shared_bytes,
-            shared_offsets,
-            parameters,
-            meetings: meeting_points(kernel),
-            seed: self.seed,
-            limit: self.limit,
-        })
-    }
-
-    fn check_block(&self) -> Result<(), LaunchError> {
-        let found = self.block;
-        let threads: u64 = found.iter().map(|&size| u64::from(size)).product();
-        let most = 32 * LANES as u64;
-        let expected = match self.kernel.required_threads {
-            Some(required) if required != found => format!("{required:?}"),
-            _ if !(1..=most).contains(&threads) => format!("1 to {most}"),
-            _ => return Ok(()),
-        };
-        Err(LaunchError::BlockSize { expected, found })
-    }
-
-    /// Static symbols one after another, then the dynamic memory, which all unsized symbols name.
-    fn shared_layout(&self) -> (Vec<u64>, usize) {
-        let mut end = 0_u64;
-        let mut offsets: Vec<Option<u64>> = Vec::new();
-        for symbol in &self.kernel.shared {
-            offsets.push(symbol.bytes.map(|bytes| {
-                let start = end.next_multiple_of(u64::from(symbol.align));
-                end = start + u64::from(bytes);
-                start
-            }));
-        }
-        let unsized_symbols = self.kernel.shared.iter().filter(|s| s.bytes.is_none());
-        let align = unsized_symbols
-            .map(|symbol| symbol.align)
-            .max()
-            .unwrap_or(1);
-        let dynamic = end.next_multiple_of(u64::from(align));
-        let offsets = offsets.into_iter().map(|at| at.unwrap_or(dynamic));
-        (offsets.collect(), dynamic as usize + self.dynamic_shared)
     }
 }
 

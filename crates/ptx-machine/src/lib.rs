@@ -36,12 +36,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The program `ptx-machine` does the same from a shell; the feature `cli`, which is on by default,
+//! builds it.
+//!
+//! # What is the same in every run
+//!
+//! Everything, for one seed, unless blocks race in global memory: without atomics they run in parallel.
+//! Those of a kernel with atomics run one after another in the order of their indices, and the lanes of
+//! a warp add in their order: a sum of floats in memory has one order for each seed, which only decides
+//! how the warps of a block take turns.
+//!
 //! # What it does not have
 //!
 //! Functions, global and local variables, textures, clusters, and the instructions of SM90 but
-//! `stmatrix`. A module that needs one is refused with the line and the instruction's name. Races are
-//! looked for in shared memory, where atomics count as plain accesses, and not in global memory. A `bar.warp.sync` of a
-//! part of a warp orders nothing.
+//! `stmatrix` and reductions of vectors, which `.target` does not decide. A module that needs one is
+//! refused with the line and the instruction's name. Races are looked for in shared memory, where
+//! atomics count as plain accesses, and not in global memory. A `bar.warp.sync` of a part of a warp
+//! orders nothing.
 
 pub mod alu;
 mod block;
@@ -53,6 +64,7 @@ mod measure;
 mod memory;
 pub mod mma;
 pub mod module;
+mod operand;
 pub mod parse;
 mod shared;
 mod violation;

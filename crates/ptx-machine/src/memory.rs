@@ -1,14 +1,14 @@
 //! Global memory: allocations far apart, each byte with a mark of whether it was ever written.
 
-use std::sync::atomic::{AtomicU16, Ordering};
+mod cells;
+
+use cells::Cells;
 use thiserror::Error;
 
 /// Address of the first allocation.
 const FIRST: u64 = 1 << 44;
 /// Distance of two allocations: no offset that a kernel computes wrongly reaches the next one.
 const DISTANCE: u64 = 1 << 40;
-/// Set in a byte that was written.
-const WRITTEN: u16 = 1 << 8;
 
 /// An address in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,8 +46,23 @@ pub struct GlobalMemory {
 #[derive(Debug)]
 struct Allocation {
     name: String,
-    /// A byte and its mark; atomic, since blocks run on several threads.
-    cells: Vec<AtomicU16>,
+    cells: Cells,
+}
+
+/// The state of every allocation at one time.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot(Vec<Vec<u64>>);
+
+impl Snapshot {
+    /// The first allocation and byte in it whose value or mark differ.
+    pub(crate) fn difference(&self, other: &Self) -> Option<(usize, usize)> {
+        let pairs = self.0.iter().zip(&other.0).enumerate();
+        pairs
+            .filter_map(|(allocation, (ours, theirs))| {
+                Some((allocation, cells::difference(ours, theirs)?))
+            })
+            .next()
+    }
 }
 
 /// A range inside an allocation.
@@ -66,19 +81,19 @@ impl GlobalMemory {
 
     /// Allocates a copy of `bytes`.
     pub fn allocate(&mut self, name: &str, bytes: &[u8]) -> Pointer {
-        self.add(name, bytes.iter().map(|byte| u16::from(*byte) | WRITTEN))
+        let pointer = self.allocate_uninitialized(name, bytes.len());
+        if let Some(allocation) = self.allocations.last() {
+            allocation.cells.store(0, bytes);
+        }
+        pointer
     }
 
     /// Allocates `bytes` bytes that must be written before they are read.
     pub fn allocate_uninitialized(&mut self, name: &str, bytes: usize) -> Pointer {
-        self.add(name, std::iter::repeat_n(0, bytes))
-    }
-
-    fn add(&mut self, name: &str, cells: impl Iterator<Item = u16>) -> Pointer {
         let address = FIRST + DISTANCE * self.allocations.len() as u64;
         self.allocations.push(Allocation {
             name: name.to_owned(),
-            cells: cells.map(AtomicU16::new).collect(),
+            cells: Cells::new(bytes),
         });
         Pointer(address)
     }
@@ -89,17 +104,14 @@ impl GlobalMemory {
     /// If they are not inside an allocation, or one of them was never written.
     pub fn read(&self, pointer: Pointer, bytes: usize) -> Result<Vec<u8>, MemoryError> {
         let place = self.range(pointer, bytes)?;
-        let allocation = &self.allocations[place.allocation];
-        (place.offset..place.offset + bytes)
-            .map(|offset| {
-                let cell = allocation.cells[offset].load(Ordering::Relaxed);
-                if cell & WRITTEN == 0 {
-                    let name = allocation.name.clone();
-                    return Err(MemoryError::Uninitialized { name, offset });
-                }
-                Ok(cell as u8)
-            })
-            .collect()
+        let Allocation { name, cells } = &self.allocations[place.allocation];
+        if let Some(offset) = cells.first_unwritten(place.offset, bytes) {
+            let name = name.clone();
+            return Err(MemoryError::Uninitialized { name, offset });
+        }
+        let mut data = vec![0; bytes];
+        cells.load(place.offset, &mut data);
+        Ok(data)
     }
 
     /// Copies `bytes` in, as a host does before a launch.
@@ -108,9 +120,7 @@ impl GlobalMemory {
     /// If they don't fit inside an allocation.
     pub fn write(&self, pointer: Pointer, bytes: &[u8]) -> Result<(), MemoryError> {
         let place = self.range(pointer, bytes.len())?;
-        for (at, byte) in bytes.iter().enumerate() {
-            self.store(place, at, *byte);
-        }
+        self.store(place, bytes);
         Ok(())
     }
 
@@ -120,8 +130,8 @@ impl GlobalMemory {
     /// If they are not inside an allocation.
     pub fn written(&self, pointer: Pointer, bytes: usize) -> Result<usize, MemoryError> {
         let place = self.range(pointer, bytes)?;
-        let written = |at: &usize| self.load(place, *at).is_some();
-        Ok((0..bytes).filter(written).count())
+        let cells = &self.allocations[place.allocation].cells;
+        Ok(cells.written(place.offset, bytes))
     }
 
     fn range(&self, pointer: Pointer, bytes: usize) -> Result<Place, MemoryError> {
@@ -138,19 +148,14 @@ impl GlobalMemory {
     }
 
     /// Every byte with its mark, for comparing runs and starting them over.
-    pub(crate) fn snapshot(&self) -> Vec<Vec<u16>> {
-        let cells = |allocation: &Allocation| {
-            let load = |cell: &AtomicU16| cell.load(Ordering::Relaxed);
-            allocation.cells.iter().map(load).collect()
-        };
-        self.allocations.iter().map(cells).collect()
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let cells = |allocation: &Allocation| allocation.cells.snapshot();
+        Snapshot(self.allocations.iter().map(cells).collect())
     }
 
-    pub(crate) fn restore(&self, snapshot: &[Vec<u16>]) {
-        for (allocation, cells) in self.allocations.iter().zip(snapshot) {
-            for (cell, value) in allocation.cells.iter().zip(cells) {
-                cell.store(*value, Ordering::Relaxed);
-            }
+    pub(crate) fn restore(&self, snapshot: &Snapshot) {
+        for (allocation, words) in self.allocations.iter().zip(&snapshot.0) {
+            allocation.cells.restore(words);
         }
     }
 
@@ -159,20 +164,21 @@ impl GlobalMemory {
         let distance = address.checked_sub(FIRST)?;
         let allocation = (distance / DISTANCE) as usize;
         let offset = (distance % DISTANCE) as usize;
-        let length = self.allocations.get(allocation)?.cells.len();
+        let length = self.allocations.get(allocation)?.cells.bytes();
         (offset + bytes <= length).then_some(Place { allocation, offset })
     }
 
-    /// Byte `at` of `place`, if it was ever written.
-    pub(crate) fn load(&self, place: Place, at: usize) -> Option<u8> {
-        let cells = &self.allocations[place.allocation].cells;
-        let cell = cells[place.offset + at].load(Ordering::Relaxed);
-        (cell & WRITTEN != 0).then_some(cell as u8)
+    /// Reads the bytes at `place` that were ever written; whether all were.
+    pub(crate) fn load(&self, place: Place, bytes: &mut [u8]) -> bool {
+        self.allocations[place.allocation]
+            .cells
+            .load(place.offset, bytes)
     }
 
-    pub(crate) fn store(&self, place: Place, at: usize, byte: u8) {
-        let cells = &self.allocations[place.allocation].cells;
-        cells[place.offset + at].store(u16::from(byte) | WRITTEN, Ordering::Relaxed);
+    pub(crate) fn store(&self, place: Place, bytes: &[u8]) {
+        self.allocations[place.allocation]
+            .cells
+            .store(place.offset, bytes);
     }
 }
 
@@ -199,7 +205,7 @@ mod tests {
         let mut memory = GlobalMemory::new();
         let pointer = memory.allocate_uninitialized("o", 2);
         let place = memory.place(pointer.0, 1).expect("inside");
-        memory.store(place, 0, 7);
+        memory.store(place, &[7]);
         let error = memory.read(pointer, 2);
         assert!(matches!(
             error,

@@ -1,9 +1,10 @@
 //! What a check found, and where.
 
+use serde::Serialize;
 use std::fmt;
 
 /// Something that the kernel must not do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Violation {
     /// What.
@@ -25,7 +26,7 @@ pub struct Violation {
 }
 
 /// What a check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub enum ViolationKind {
     /// An access outside every allocation, or outside shared memory.

@@ -159,10 +159,14 @@ impl Warp {
         Ok(mask & (bits(lanes) ^ if negated { ALL } else { 0 }))
     }
 
-    /// A register, and the lanes of `mask` where it was never set.
-    pub(crate) fn register(&self, register: RegisterId, mask: u32) -> (&Lanes, u32) {
-        let at = register.0 as usize;
-        (&self.registers[at], mask & !self.defined[at])
+    /// A register.
+    pub(crate) fn register(&self, register: RegisterId) -> &Lanes {
+        &self.registers[register.0 as usize]
+    }
+
+    /// The lanes of `mask` where a register was never set.
+    pub(crate) fn undefined(&self, register: RegisterId, mask: u32) -> u32 {
+        mask & !self.defined[register.0 as usize]
     }
 
     /// Sets a register in the lanes of `mask`.
@@ -170,7 +174,12 @@ impl Warp {
         let at = register.0 as usize;
         let width = u64::MAX >> (64 - kernel.registers[at].class.bits());
         self.defined[at] |= mask;
-        for (lane, (old, new)) in self.registers[at].iter_mut().zip(lanes).enumerate() {
+        let pairs = self.registers[at].iter_mut().zip(lanes);
+        if mask == ALL {
+            pairs.for_each(|(old, new)| *old = new & width);
+            return;
+        }
+        for (lane, (old, new)) in pairs.enumerate() {
             if mask >> lane & 1 == 1 {
                 *old = new & width;
             }
@@ -184,7 +193,12 @@ pub(crate) fn bits(lanes: &Lanes) -> u32 {
     lanes.iter().enumerate().map(bit).sum()
 }
 
-/// The lanes in `mask`.
-pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+/// The lanes in `mask`, from the lowest.
+pub(crate) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        let found = (mask != 0).then_some(lane);
+        mask &= mask.wrapping_sub(1);
+        found
+    })
 }

@@ -20,5 +20,5 @@ fn kernels_of_the_comparison_parse() {
             kernels += 1;
         }
     }
-    assert_eq!(kernels, 11);
+    assert_eq!(kernels, 12);
 }

@@ -4,7 +4,7 @@ use super::{AluOp, Lanes, double, integer, narrow, single};
 use crate::module::ScalarType as T;
 
 /// The operations that integers and floats share by name.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     match op.ty {
         T::F32 => single::execute(op, sources),
         T::F64 => double::execute(op, sources),

@@ -9,7 +9,7 @@ use super::{
 use crate::module::ScalarType as T;
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let width = op.ty.bits();
     let mask = mask(width);
     let unused = 64 - width;
@@ -95,7 +95,7 @@ fn extract(ty: T, a: u64, position: u64, length: u64) -> u64 {
 }
 
 /// `bfi d, a, b, c, d`: four sources, so not one of the maps.
-fn insert(width: u32, sources: &[Lanes]) -> Lanes {
+fn insert(width: u32, sources: &[&Lanes]) -> Lanes {
     std::array::from_fn(|lane| {
         let [a, b] = [sources[0][lane], sources[1][lane]];
         let (start, bits) = field(sources[2][lane], sources[3][lane], width);

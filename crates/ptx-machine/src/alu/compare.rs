@@ -13,7 +13,7 @@ pub(super) fn execute(
     op: &AluOp,
     comparison: C,
     combine: Option<Logic>,
-    sources: &[Lanes],
+    sources: &[&Lanes],
 ) -> Lanes {
     let mut result = match op.ty {
         T::B16 | T::U16 => integers(comparison, sources, |a| a as u16),
@@ -60,7 +60,7 @@ fn apply(logic: Logic, a: u64, c: u64) -> u64 {
     }
 }
 
-fn integers<I: Ord>(comparison: C, sources: &[Lanes], load: impl Fn(u64) -> I) -> Lanes {
+fn integers<I: Ord>(comparison: C, sources: &[&Lanes], load: impl Fn(u64) -> I) -> Lanes {
     match comparison {
         C::Eq | C::Equ => map2(sources, |a, b| (load(a) == load(b)).into()),
         C::Ne | C::Neu => map2(sources, |a, b| (load(a) != load(b)).into()),
@@ -76,7 +76,7 @@ fn integers<I: Ord>(comparison: C, sources: &[Lanes], load: impl Fn(u64) -> I) -
 /// The unordered forms are the opposites of the opposite comparisons.
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN makes them differ")]
 #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
-fn floats<F: PartialOrd>(comparison: C, sources: &[Lanes], load: impl Fn(u64) -> F) -> Lanes {
+fn floats<F: PartialOrd>(comparison: C, sources: &[&Lanes], load: impl Fn(u64) -> F) -> Lanes {
     let unordered = |a: &F, b: &F| a != a || b != b;
     match comparison {
         C::Eq => map2(sources, |a, b| (load(a) == load(b)).into()),

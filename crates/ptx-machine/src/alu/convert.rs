@@ -12,17 +12,17 @@ use super::{
 use crate::module::ScalarType as T;
 
 /// The conversion, then the extension to a wider register where the result needs one.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let converted = convert(op, sources);
     match op.kind {
-        AluKind::CvtExtended { bits } if op.ty.is_signed() => map(&[converted], |a| {
+        AluKind::CvtExtended { bits } if op.ty.is_signed() => map(&[&converted], |a| {
             signed(a, op.ty) as u64 & mask(bits.into())
         }),
         _ => converted,
     }
 }
 
-fn convert(op: &AluOp, sources: &[Lanes]) -> Lanes {
+fn convert(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let (ty, source) = (op.ty, op.source);
     let rounding = op.rounding.unwrap_or(Rounding::Rn);
     match (is_integer(ty), is_integer(source)) {

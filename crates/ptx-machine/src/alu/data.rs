@@ -12,7 +12,7 @@ pub(super) const fn mask(bits: u32) -> u64 {
 }
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let mask = mask(op.ty.bits());
     match op.kind {
         AluKind::Mov | AluKind::Cvta => map(sources, |a| a & mask),
@@ -28,7 +28,7 @@ pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
     }
 }
 
-fn pack(sources: &[Lanes], bits: u32) -> Lanes {
+fn pack(sources: &[&Lanes], bits: u32) -> Lanes {
     let mask = mask(bits);
     std::array::from_fn(|lane| {
         sources

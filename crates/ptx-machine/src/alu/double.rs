@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let load = f64::from_bits;
     match op.kind {
         K::Add => map2(sources, |a, b| (load(a) + load(b)).to_bits()),

@@ -11,7 +11,7 @@ use super::{
 use crate::module::ScalarType as T;
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes], active: u32) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes], active: u32) -> Lanes {
     let function = function(op);
     if let Some(narrow) = Narrow::of(op) {
         return map_active(sources, active, |a| {

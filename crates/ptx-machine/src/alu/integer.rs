@@ -80,7 +80,7 @@ integer!(
 );
 
 /// The operations of this file, in the type of `op`.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     match op.ty {
         T::U16 | T::B16 => typed::<u16>(op, sources),
         T::S16 => typed::<i16>(op, sources),
@@ -92,7 +92,7 @@ pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
     }
 }
 
-fn typed<I: Integer>(op: &AluOp, sources: &[Lanes]) -> Lanes {
+fn typed<I: Integer>(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     match op.kind {
         K::Add if op.saturate => map2(sources, |a, b| {
             clamped(I::load(a).wide() + I::load(b).wide())
@@ -125,7 +125,7 @@ fn typed<I: Integer>(op: &AluOp, sources: &[Lanes]) -> Lanes {
 }
 
 /// Twice the width: the ISA has it up to 32 bits, so that 64 bits hold every result modulo.
-fn wide<I: Integer>(op: &AluOp, sources: &[Lanes]) -> Lanes {
+fn wide<I: Integer>(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let mask = super::data::mask(2 * op.ty.bits());
     let product = |a, b| (I::load(a).wide() as i64).wrapping_mul(I::load(b).wide() as i64) as u64;
     match op.kind {

@@ -24,12 +24,23 @@ const LOW: u64 = 0xFFFF;
 impl Narrow {
     /// `None` for a type that is not narrow.
     pub(super) fn of(op: &AluOp) -> Option<Self> {
-        let format = format(op.ty).filter(|_| op.ty != T::F32)?;
+        let plain = Self::plain(op.ty)?;
         Some(Self {
-            ty: op.ty,
-            format,
             ftz: op.ftz,
             saturate: op.saturate,
+            ..plain
+        })
+    }
+
+    /// Without modifiers. `None` for a type that is not narrow.
+    pub(super) fn plain(ty: T) -> Option<Self> {
+        let format = format(ty).filter(|_| ty != T::F32)?;
+        let (ftz, saturate) = (false, false);
+        Some(Self {
+            ty,
+            format,
+            ftz,
+            saturate,
         })
     }
 
@@ -94,7 +105,7 @@ impl Narrow {
 }
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let Some(narrow) = Narrow::of(op) else {
         unknown(op)
     };

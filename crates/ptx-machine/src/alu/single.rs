@@ -22,6 +22,12 @@ impl Modes {
         }
     }
 
+    /// Without saturation.
+    pub(super) fn flushing(ftz: bool) -> Self {
+        let saturate = false;
+        Self { ftz, saturate }
+    }
+
     /// A source.
     #[inline]
     pub(super) fn load(self, bits: u64) -> f32 {
@@ -61,7 +67,7 @@ fn flush(value: f32) -> f32 {
 }
 
 /// The operations of this file.
-pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
+pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
     let modes = Modes::of(op);
     let load = |bits| modes.load(bits);
     match op.rounding.unwrap_or(Rounding::Rn) {
@@ -87,7 +93,7 @@ pub(super) fn execute(op: &AluOp, sources: &[Lanes]) -> Lanes {
     }
 }
 
-fn nearest(op: &AluOp, modes: Modes, sources: &[Lanes]) -> Lanes {
+fn nearest(op: &AluOp, modes: Modes, sources: &[&Lanes]) -> Lanes {
     let (load, store) = (|bits| modes.load(bits), |value| modes.store(value));
     match op.kind {
         K::Add => map2(sources, |a, b| store(load(a) + load(b))),

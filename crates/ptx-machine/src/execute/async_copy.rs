@@ -1,7 +1,7 @@
 //! `cp.async`: the data arrive at the wait that must have them, and not before.
 
-use super::Running;
-use super::memory::{MOST_BYTES, stamp};
+use super::access::{Gathered, stamp};
+use super::{MOST_BYTES, Running};
 use crate::block::{Block, Site};
 use crate::module::{Op, Space};
 use crate::violation::ViolationKind;
@@ -24,9 +24,8 @@ impl Block<'_> {
         let to = self.addresses(warp, *destination, running);
         let from = self.addresses(warp, *source, running);
         let used = source_bytes.map(|used| self.value(warp, used, active, at));
-        let targets: Vec<u64> = lanes_of(active).map(|lane| to[lane]).collect();
-        self.measure_access(Space::Shared, &targets, at, size);
-        let mut sources = Vec::with_capacity(targets.len());
+        self.measure(Space::Shared, &to, running, size);
+        let mut sources = Gathered::new();
         for lane in lanes_of(active) {
             let site = Site {
                 at,
@@ -55,11 +54,9 @@ impl Block<'_> {
                 }
             }
             let mut found = None;
-            for byte in 0..size {
-                let stamp = stamp(warp, lane);
-                self.shared
-                    .start_copy(to[lane] as usize + byte, stamp, &mut found);
-            }
+            let stamp = stamp(warp, lane);
+            self.shared
+                .start_copy(to[lane] as usize, size, stamp, &mut found);
             if let Some(kind) = found {
                 self.report(site, Some(lane), Some(to[lane]), kind);
             }
@@ -73,7 +70,7 @@ impl Block<'_> {
                 at,
             });
         }
-        self.measure_access(Space::Global, &sources, at, size);
+        self.measure_access(Space::Global, sources.all(), at, size);
     }
 
     /// Delivers the copies of all groups but the newest `pending`, and of uncommitted ones if
@@ -97,12 +94,7 @@ impl Block<'_> {
         if copy.source_bytes > 0
             && let Some(place) = self.global.place(copy.from, copy.source_bytes)
         {
-            for (offset, byte) in data.iter_mut().take(copy.source_bytes).enumerate() {
-                match self.global.load(place, offset) {
-                    Some(read) => *byte = read,
-                    None => unwritten = true,
-                }
-            }
+            unwritten = !self.global.load(place, &mut data[..copy.source_bytes]);
             self.buffers[place.allocation].read += copy.source_bytes as u64;
         }
         if unwritten {
@@ -113,10 +105,8 @@ impl Block<'_> {
             let kind = ViolationKind::UninitializedMemory;
             self.report(site, Some(copy.lane), Some(copy.from), kind);
         }
-        for (offset, byte) in data.iter().take(copy.bytes).enumerate() {
-            let stamp = stamp(warp, copy.lane);
-            self.shared.finish_copy(copy.to + offset, *byte, stamp);
-        }
+        let stamp = stamp(warp, copy.lane);
+        self.shared.finish_copy(copy.to, &data[..copy.bytes], stamp);
         self.shared_written += copy.bytes as u64;
     }
 }

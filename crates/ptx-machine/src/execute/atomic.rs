@@ -1,11 +1,20 @@
-//! `atom` and `red`: one lane after another, since the ISA leaves the order open.
+//! `atom` and `red`: the lanes in order, and the elements of a vector in order.
+//!
+//! The ISA leaves open which of several atomics comes first, and a sum of floats depends on it. Here
+//! a launch with atomics runs its blocks one by one in the order of their indices (see
+//! [`Launch::run`](crate::Launch::run)), the seed decides how the warps of a block take turns, and
+//! the lanes of a warp follow one another. So the sum is the same in every run of one seed.
 
 use super::Running;
-use super::memory::{POISON, number};
-use crate::alu::LANES;
+use super::access::{Access, resolve};
+use super::memory::{PADDED_BYTES, POISON, number};
+use crate::alu::{LANES, Subnormals, sum};
 use crate::block::Block;
-use crate::module::{AtomicOp, Op, ScalarType};
+use crate::module::{AtomicOp, Op, ScalarType, Space};
 use crate::warp::{Warp, lanes_of};
+
+/// Elements of the longest vector.
+const MOST_ELEMENTS: usize = 8;
 
 impl Block<'_> {
     pub(super) fn atomic(&mut self, warp: &mut Warp, op: &Op, running: Running) {
@@ -22,25 +31,47 @@ impl Block<'_> {
             return;
         };
         let size = ty.bits() as usize / 8;
+        let bytes = size * sources.len();
         let addresses = self.addresses(warp, *address, running);
-        self.measure(*space, &addresses, running, size * sources.len());
-        let values = self.values(warp, sources, running);
+        self.measure(*space, &addresses, running, bytes);
+        let mut values = [[0; LANES]; MOST_ELEMENTS];
+        for (value, source) in values.iter_mut().zip(sources) {
+            *value = self.value(warp, *source, running.active, running.at);
+        }
         let compare = compare.map(|compare| self.value(warp, compare, running.active, running.at));
-        let mut old = [[POISON; LANES]; 4];
-        // One lane after another: the ISA leaves the order open.
+        let mut old = [[POISON; LANES]; MOST_ELEMENTS];
         for lane in lanes_of(running.active) {
-            for (part, value) in values.iter().take(sources.len()).enumerate() {
-                let at = addresses[lane] + (part * size) as u64;
-                let Some(read) = self.read(warp, *space, at, size, lane, running.at) else {
-                    continue;
-                };
-                let before = number(&read[..size], *ty);
-                let compare = compare.map(|compare| compare[lane]);
-                let after = combine(*op, *ty, before, value[lane], compare);
-                let data = &after.to_le_bytes()[..size];
-                self.write(warp, *space, at, data, lane, running.at);
-                old[part][lane] = before;
+            let (lies_in, _) = resolve(*space, addresses[lane]);
+            let access = Access {
+                at: running.at,
+                lane,
+                space: *space,
+                address: addresses[lane],
+            };
+            // In global memory the hardware flushes subnormal f32, and keeps them in shared memory.
+            let subnormals = match lies_in {
+                Space::Shared => Subnormals::Keep,
+                _ => Subnormals::Flush,
+            };
+            let mut data = [0; PADDED_BYTES];
+            if !self.read(warp, access, &mut data[..bytes]) {
+                continue;
             }
+            let compare = compare.map(|compare| compare[lane]);
+            for (part, (value, old)) in values.iter().zip(&mut old).take(sources.len()).enumerate()
+            {
+                // A window of `put` would reach into the next element's old value.
+                let before = number(&data, part * size, *ty);
+                let after = match op {
+                    AtomicOp::Add => sum(*ty, before, value[lane], subnormals),
+                    _ => None,
+                };
+                let after =
+                    after.unwrap_or_else(|| combine(*op, *ty, before, value[lane], compare));
+                data[part * size..][..size].copy_from_slice(&after.to_le_bytes()[..size]);
+                old[lane] = before;
+            }
+            self.write(warp, access, &data[..bytes]);
         }
         for (destination, value) in destinations.iter().zip(&old) {
             warp.set(self.setup.kernel, *destination, running.active, value);
@@ -48,6 +79,7 @@ impl Block<'_> {
     }
 }
 
+/// What integers become.
 fn combine(op: AtomicOp, ty: ScalarType, old: u64, value: u64, compare: Option<u64>) -> u64 {
     let mask = u64::MAX >> (64 - ty.bits());
     let signed = |bits: u64| {
@@ -60,10 +92,6 @@ fn combine(op: AtomicOp, ty: ScalarType, old: u64, value: u64, compare: Option<u
         false => old <= value,
     };
     match op {
-        AtomicOp::Add if ty == ScalarType::F32 => {
-            let sum = f32::from_bits(old as u32) + f32::from_bits(value as u32);
-            u64::from(sum.to_bits())
-        }
         AtomicOp::Add => old.wrapping_add(value) & mask,
         AtomicOp::Min => {
             if least {

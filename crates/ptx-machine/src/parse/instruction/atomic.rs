@@ -46,7 +46,13 @@ fn atomic(call: &mut Call<'_, '_>) -> Result<Atomic, ParseError> {
         .choose(&[("v2", 2), ("v4", 4), ("v8", 8)])
         .unwrap_or(1);
     let ty = call.ty()?;
-    let vector = count == 1 || op == A::Add && matches!(ty, T::F32 | T::F16x2 | T::Bf16x2);
+    // Vectors are for sums in global memory; eight elements for the types of 16 bits.
+    let most = match ty {
+        T::F16 | T::Bf16 => 8,
+        T::F32 | T::F16x2 | T::Bf16x2 => 4,
+        _ => 1,
+    };
+    let vector = count == 1 || op == A::Add && space == Space::Global && count <= most;
     call.finish(space != Space::Parameter && vector && admits(op, ty))?;
     Ok(Atomic {
         space,

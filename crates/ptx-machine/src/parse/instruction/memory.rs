@@ -2,6 +2,7 @@
 
 use super::{call::Call, resolve::at_least};
 use crate::{
+    execute::MOST_BYTES,
     module::{Op, ScalarType as T, Space},
     parse::ParseError,
 };
@@ -46,7 +47,9 @@ fn access(call: &mut Call<'_, '_>) -> Result<(Space, usize, T), ParseError> {
     let count = call.suffixes.choose(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
     let ty = call.ty()?;
     let packed = matches!(ty, T::F16 | T::Bf16 | T::F16x2 | T::Bf16x2 | T::Pred);
-    call.finish(!packed)?;
+    // Accesses of 256 bits came with SM100.
+    let fits = count * ty.bits() as usize / 8 <= MOST_BYTES;
+    call.finish(!packed && fits)?;
     if policy {
         call.count(&[3], "3")?
     } else {
