@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// First compute capability with `stmatrix`.
 pub(crate) const STMATRIX_SM: u32 = 90;
 
-/// Shared memory from which on two cubes of the tiles for D = 64 fit a multiprocessor.
-const TWO_CUBES_BYTES: u32 = 163 << 10;
+/// Shared memory of a cube on an A100: with it two cubes for D = 64, or one for D = 256, have large tiles.
+const LARGE_BYTES: u32 = 163 << 10;
 
 /// How a backward pass runs: the kernels, and the order of their cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ fn choose_queries(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
     let columns = problem.head_dim as u32;
     let mask = MaskKind::from(problem.mask);
     let mut configs = Vec::new();
-    for tile in query_tiles(columns) {
+    for tile in query_tiles(columns, gpu) {
         configs.push(FwdConfig::new(problem.dtype, columns, mask, *tile)?);
     }
     let fit = |cubes| {
@@ -126,9 +126,7 @@ fn tiles(columns: u32, gpu: Gpu) -> &'static [BwdTile] {
     }
     match columns {
         0..=32 => const { &[tile([64, 128], [4, 1, 2], 2)] },
-        33..=64 if gpu.shared_bytes >= TWO_CUBES_BYTES => {
-            const { &[tile([64, 128], [4, 1, 2], 2)] }
-        }
+        33..=64 if gpu.shared_bytes >= LARGE_BYTES => const { &[tile([64, 128], [4, 1, 2], 2)] },
         33..=64 => const { &[tile([64, 128], [4, 2, 2], 2)] },
         65..=96 => const { &[tile([64, 128], [4, 2, 4], 2), tile([64, 64], [4, 2, 4], 2)] },
         97..=128 => const { &[tile([64, 128], [4, 2, 2], 2), tile([32, 128], [4, 2, 2], 1)] },
@@ -150,7 +148,7 @@ fn tiles(columns: u32, gpu: Gpu) -> &'static [BwdTile] {
 ///
 /// As in the forward pass a warp owns 32 rows where dQ, S and dP leave the registers for it; with 32 keys
 /// a step at D = 128 it has 80 LDSM for 192 HMMA, where 16 rows and 64 keys have 112.
-fn query_tiles(columns: u32) -> &'static [Tile] {
+fn query_tiles(columns: u32, gpu: Gpu) -> &'static [Tile] {
     const fn tile(block_m: u32, block_n: u32, warps: u32) -> Tile {
         Tile {
             block_m,
@@ -164,7 +162,8 @@ fn query_tiles(columns: u32) -> &'static [Tile] {
         65..=96 => const { &[tile(128, 32, 4)] },
         97..=128 => const { &[tile(128, 32, 4), tile(128, 32, 8)] },
         129..=192 => const { &[tile(64, 32, 4)] },
-        _ => const { &[tile(64, 32, 4), tile(32, 32, 2)] },
+        _ if gpu.shared_bytes >= LARGE_BYTES => const { &[tile(64, 32, 4)] },
+        _ => const { &[tile(32, 32, 2)] },
     }
 }
 
