@@ -1,6 +1,8 @@
 //! A kernel on one page: ptxas' figures, the machine instructions by kind, and what the PTX machine
 //! measures of a run.
 
+mod backward;
+
 use crate::arguments::ConfigArgs;
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
@@ -31,6 +33,12 @@ pub struct PtxArgs {
     /// kernel.
     #[arg(long)]
     cute: bool,
+    /// The kernels of the backward pass instead of the forward's, as the heuristics choose them.
+    #[arg(long, conflicts_with_all = ["cute", "tile", "half_row"])]
+    backward: bool,
+    /// With dQ summed up in a fixed order.
+    #[arg(long, requires = "backward")]
+    deterministic: bool,
     /// Rows of Q, K and V in the PTX machine's run.
     #[arg(long, default_value_t = 300)]
     seq: usize,
@@ -40,7 +48,7 @@ pub struct PtxArgs {
 }
 
 /// Instruction families of the table: title, prefix, and a part that the name must hold.
-const FAMILIES: [(&str, &str, &str); 18] = [
+const FAMILIES: [(&str, &str, &str); 20] = [
     ("HMMA", "HMMA", ""),
     ("LDSM", "LDSM", ""),
     ("  of these .T", "LDSM", "MT"),
@@ -57,6 +65,8 @@ const FAMILIES: [(&str, &str, &str); 18] = [
     ("STS", "STS", ""),
     ("LDS", "LDS.", ""),
     ("STG", "STG", ""),
+    ("RED", "RED", ""),
+    ("STSM", "STSM", ""),
     ("LDL", "LDL", ""),
     ("STL", "STL", ""),
 ];
@@ -66,6 +76,9 @@ const FAMILIES: [(&str, &str, &str); 18] = [
 /// # Errors
 /// A rule that the configuration breaks, or a tool that is missing or failed.
 pub fn run(args: &PtxArgs) -> Result<()> {
+    if args.backward {
+        return backward::run(args);
+    }
     let config = args.config.config(Gpu::of_capability(args.sm))?;
     let started = std::time::Instant::now();
     let ptx = offline::compile(config, args.sm).map_err(|error| anyhow!(error))?;
@@ -78,13 +91,7 @@ pub fn run(args: &PtxArgs) -> Result<()> {
         println!("{}", ptx.text);
     }
     println!("{config}, sm_{}, compiled in {compiled:.2?}", args.sm);
-    println!(
-        "registers {}, stack {} B, spill stores {} B, spill loads {} B, shared memory {} B",
-        census.registers, census.stack, census.spill_stores, census.spill_loads, ptx.shared_bytes
-    );
-    for warning in &census.warnings {
-        println!("ptxas: {warning}");
-    }
+    print_figures(&census, ptx.shared_bytes);
     let cute = match args.cute {
         true => Some(cute(args, config)?),
         false => None,
@@ -98,13 +105,18 @@ pub fn run(args: &PtxArgs) -> Result<()> {
     Ok(())
 }
 
-/// Runs the kernel in the PTX machine and prints the check of its results and its measures.
-fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig, ptx: &Ptx) -> Result<()> {
+/// What runs in the PTX machine.
+fn case(args: &PtxArgs) -> Case {
     let case = Case::new("machine", 1, 2, args.seq, args.config.d as usize);
-    let case = match args.config.causal {
+    match args.config.causal {
         true => case.causal(Causal::BottomRight),
         false => case,
-    };
+    }
+}
+
+/// Runs the kernel in the PTX machine and prints the check of its results and its measures.
+fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig, ptx: &Ptx) -> Result<()> {
+    let case = case(args);
     let kernel = Kernel::parse(FwdPlan { config, section: 1 }, ptx)?;
     let qkv = inputs::generate::<E>(&case, 1);
     let run = kernel.forward(&case, &qkv, args.seeds)?;
@@ -131,7 +143,8 @@ fn cute(args: &PtxArgs, config: FwdConfig) -> Result<Census> {
     };
     let mask = if args.config.causal { "causal" } else { "none" };
     let teaching = format!("fa2_teaching_{mask}_{}", config.stages());
-    let is_article = (config.dtype(), config.head_dim(), config.tile()) == (Dtype::F16, 64, article);
+    let is_article =
+        (config.dtype(), config.head_dim(), config.tile()) == (Dtype::F16, 64, article);
     let kernel = match fa2_cute::kernel(&teaching) {
         Some(kernel) if is_article => kernel,
         _ => {
@@ -156,23 +169,39 @@ fn cute(args: &PtxArgs, config: FwdConfig) -> Result<Census> {
     Ok(census)
 }
 
+fn print_figures(census: &Census, shared_bytes: usize) {
+    println!(
+        "registers {}, stack {} B, spill stores {} B, spill loads {} B, shared memory {shared_bytes} B",
+        census.registers, census.stack, census.spill_stores, census.spill_loads
+    );
+    for warning in &census.warnings {
+        println!("ptxas: {warning}");
+    }
+}
+
 fn print_table(census: &Census, cute: Option<&Census>) {
     let mut columns = vec![("kernel".to_owned(), &census.kernel)];
-    let loops = |name: &'static str| {
-        move |(index, counts)| (format!("{name} {}", index + 1), counts)
-    };
+    let loops =
+        |name: &'static str| move |(index, counts)| (format!("{name} {}", index + 1), counts);
     columns.extend(census.loops.iter().enumerate().map(loops("loop")));
     if let Some(cute) = cute {
         columns.push(("cute".to_owned(), &cute.kernel));
         columns.extend(cute.loops.iter().enumerate().map(loops("cute loop")));
     }
     let line = |title: &str, cell: &dyn Fn(&(String, &Counts)) -> String| {
-        let cells: String = columns.iter().map(|column| format!("{:>12}", cell(column))).collect();
+        let cells: String = columns
+            .iter()
+            .map(|column| format!("{:>12}", cell(column)))
+            .collect();
         println!("{title:16}{cells}");
     };
     line("", &|(name, _)| name.clone());
-    line("instructions", &|(_, counts)| counts.values().sum::<usize>().to_string());
+    line("instructions", &|(_, counts)| {
+        counts.values().sum::<usize>().to_string()
+    });
     for (title, prefix, part) in FAMILIES {
-        line(title, &|(_, counts)| Census::count_with(counts, prefix, part).to_string());
+        line(title, &|(_, counts)| {
+            Census::count_with(counts, prefix, part).to_string()
+        });
     }
 }

@@ -59,9 +59,8 @@ impl<E: KernelElement> Pool<E> {
         };
         BwdTensors {
             d_o: like(d_o, &q),
-            d_q: like(d_q, &q),
-            d_k: like(d_k, &k),
-            d_v: like(d_v, &v),
+            d_q: Some(like(d_q, &q)),
+            d_kv: Some([like(d_k, &k), like(d_v, &v)]),
             q,
             k,
             v,

@@ -14,7 +14,7 @@ use fa2_cubecl::{
 use fa2_machine::{KernelElement, problem};
 use fa2_testing::gradient::{ExpectedGradients, Operands};
 use fa2_testing::poison::{first_unwritten, poisoned};
-use fa2_testing::{CASES, Case, Causal, Qkv, REPLAY, Stored, inputs};
+use fa2_testing::{CASES, Case, Causal, Inputs, Qkv, REPLAY, Stored, inputs};
 use half::f16;
 
 const SEED: u64 = 30;
@@ -99,7 +99,11 @@ type Values<E> = [Vec<E>; 3];
 impl<E: KernelElement> Loaded<E> {
     fn new(client: &Client, case: &Case) -> Self {
         let qkv = inputs::generate::<E>(case, SEED);
-        let d_o = inputs::generate::<E>(case, GRADIENT_SEED).logical()[0].clone();
+        let normal = Case {
+            inputs: Inputs::Normal,
+            ..*case
+        };
+        let [d_o, ..] = inputs::generate::<E>(&normal, GRADIENT_SEED).logical();
         let rows = case.batch * case.heads_q * case.seq_q;
         let d_lse: Vec<f32> = (0..rows).map(|row| (row % 7) as f32 / 7.0 - 0.5).collect();
         let operands = Operands::new(&qkv, d_o.clone(), Some(d_lse.clone()));
@@ -137,6 +141,7 @@ impl<E: KernelElement> Loaded<E> {
             lse: lse.clone(),
         };
         forward(client, &self.problem, fwd, None).map_err(|error| error.to_string())?;
+        let [d_q, d_k, d_v] = [&self.qkv.q, &self.qkv.k, &self.qkv.v].map(poison);
         let bwd = BwdTensors {
             q,
             k,
@@ -145,12 +150,11 @@ impl<E: KernelElement> Loaded<E> {
             d_o,
             lse,
             d_lse: Some(self.d_lse_handle.clone()),
-            d_q: poison(&self.qkv.q),
-            d_k: poison(&self.qkv.k),
-            d_v: poison(&self.qkv.v),
+            d_q: Some(d_q.clone()),
+            d_kv: Some([d_k.clone(), d_v.clone()]),
         };
         let sums = plan.config.query_sums();
-        backward(client, &self.problem, bwd.clone(), sums, Some(plan))
+        backward(client, &self.problem, bwd, sums, Some(plan))
             .map_err(|error| error.to_string())?;
         let read = |tensor: &TensorRef, like: &Stored<E>| {
             let bytes = client
@@ -176,9 +180,9 @@ impl<E: KernelElement> Loaded<E> {
             Ok(values)
         };
         Ok([
-            read(&bwd.d_q, &self.qkv.q).map_err(|wrong| format!("dQ: {wrong}"))?,
-            read(&bwd.d_k, &self.qkv.k).map_err(|wrong| format!("dK: {wrong}"))?,
-            read(&bwd.d_v, &self.qkv.v).map_err(|wrong| format!("dV: {wrong}"))?,
+            read(&d_q, &self.qkv.q).map_err(|wrong| format!("dQ: {wrong}"))?,
+            read(&d_k, &self.qkv.k).map_err(|wrong| format!("dK: {wrong}"))?,
+            read(&d_v, &self.qkv.v).map_err(|wrong| format!("dV: {wrong}"))?,
         ])
     }
 

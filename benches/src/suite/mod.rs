@@ -12,6 +12,7 @@ pub mod op;
 pub mod ordering;
 pub mod plans;
 pub mod repeat;
+pub mod strides;
 pub mod tally;
 
 use crate::engine::{EngineArg, has_cute};
@@ -133,6 +134,7 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Backward) {
         backward::check::<f16>(&client, gpu, args, &mut tally);
         backward::check::<bf16>(&client, gpu, args, &mut tally);
+        strides::check(args, &mut tally);
     }
     if args.has(Part::Large) {
         memory::check(&client, args, &mut tally);

@@ -60,30 +60,7 @@ pub(crate) fn store(
 ) {
     let work = work_tile(shape, config);
     let position = ThreadPosition::new(shared);
-    // Orders: this warp's reads of its rows of Q < its stores of O over them.
-    sync_warp();
-    let r2s = R2s::new(
-        position.shared,
-        position.warp,
-        0u32,
-        position.lane,
-        comptime!(config.q_tile()),
-        comptime!(acc_o.layout),
-    );
-    #[unroll]
-    for m in 0..comptime!(acc_o.layout.m_tiles) {
-        #[unroll]
-        for half in 0..2usize {
-            let inverse = result.inverse[comptime!(2 * m + half)];
-            #[unroll]
-            for n in 0..comptime!(acc_o.layout.n_tiles) {
-                let low = acc_o.values[comptime!(acc_o.layout.index(0, half, m, n))] * inverse;
-                let high = acc_o.values[comptime!(acc_o.layout.index(1, half, m, n))] * inverse;
-                let pair = round_pair(low, high, comptime!(config.dtype()));
-                r2s.store(pair, m, half, n);
-            }
-        }
-    }
+    scatter(acc_o, &result.inverse, &position, config);
     store_lse(
         result,
         &position,
@@ -92,6 +69,52 @@ pub(crate) fn store(
         &work,
         comptime!(acc_o.layout),
     );
+    gather(&position, o, shape, &work, config);
+}
+
+/// Rounds the rows of `acc`, each times its factor, into Q's tile.
+#[cube]
+pub(crate) fn scatter(
+    acc: &mut Accumulator,
+    factors: &Array<f32>,
+    position: &ThreadPosition,
+    #[comptime] config: FwdConfig,
+) {
+    // Orders: this warp's reads of its rows of Q < its stores of O over them.
+    sync_warp();
+    let r2s = R2s::new(
+        position.shared,
+        position.warp,
+        0u32,
+        position.lane,
+        comptime!(config.q_tile()),
+        comptime!(acc.layout),
+    );
+    #[unroll]
+    for m in 0..comptime!(acc.layout.m_tiles) {
+        #[unroll]
+        for half in 0..2usize {
+            let factor = factors[comptime!(2 * m + half)];
+            #[unroll]
+            for n in 0..comptime!(acc.layout.n_tiles) {
+                let low = acc.values[comptime!(acc.layout.index(0, half, m, n))] * factor;
+                let high = acc.values[comptime!(acc.layout.index(1, half, m, n))] * factor;
+                let pair = round_pair(low, high, comptime!(config.dtype()));
+                r2s.store(pair, m, half, n);
+            }
+        }
+    }
+}
+
+/// Stores the rows of Q's tile that exist to `o`.
+#[cube]
+pub(crate) fn gather(
+    position: &ThreadPosition,
+    o: u64,
+    shape: &FwdShape,
+    work: &WorkTile,
+    #[comptime] config: FwdConfig,
+) {
     // Orders: all warps' stores of O into Q's tile < the row-wise loads below.
     sync_cube();
     let copier = RowCopier::new(position.unit, comptime!(config.row_share()));

@@ -59,7 +59,7 @@ pub enum Fa2Error {
         needed: u64,
     },
     /// A forced configuration that breaks a rule of the kernel.
-    #[error("FwdConfig: {0}")]
+    #[error("configuration: {0}")]
     Config(#[from] ConfigError),
     /// A forced configuration made for another problem.
     #[error("the forced configuration is for {config}, but the problem has {problem}")]
@@ -123,6 +123,12 @@ pub enum ConfigError {
     /// Warp counts that a cube can have.
     #[error("warps {0} is not a power of two from 1 to 16")]
     Warps(u32),
+    /// The pass for dQ reads K after V.
+    #[error("the pass for dQ needs 2 or 3 stages, not {0}")]
+    QueryStages(u32),
+    /// An instruction of SM90 for an older GPU.
+    #[error("stmatrix needs compute capability 90, but the GPU has {0}")]
+    Stmatrix(u32),
     /// A size that its parts don't tile.
     #[error("{what} {size} is not a multiple of {multiple}")]
     Multiple {

@@ -115,8 +115,16 @@ pub fn arguments(
     strides: [[usize; 3]; 4],
 ) -> Result<LaunchArguments, Fa2Error> {
     problem.validate()?;
-    let arguments = Arguments::new(problem, plan, strides);
     let mut info = InfoBuilder::default();
+    push(&mut info, Arguments::new(problem, plan, strides));
+    Ok(LaunchArguments {
+        cubes: cubes(problem, &plan.config) as u32,
+        shape: finish(info, BUFFERS),
+    })
+}
+
+/// Packs the fields of a forward shape.
+fn push(info: &mut InfoBuilder, arguments: Arguments) {
     for count in arguments.counts {
         info.scalars.push(count);
     }
@@ -125,10 +133,6 @@ pub fn arguments(
     for stride in arguments.strides.as_flattened() {
         info.scalars.push(*stride);
     }
-    Ok(LaunchArguments {
-        cubes: cubes(problem, &plan.config) as u32,
-        shape: finish(info, BUFFERS),
-    })
 }
 
 /// The packed scalars, and the buffers' lengths, which an unchecked kernel never reads.

@@ -76,6 +76,9 @@ impl Buffers {
                 self.q, self.k, self.v, self.d_o, self.terms, self.sums, self.d_k, self.d_v,
             ],
             BwdKernel::Convert => vec![self.sums, self.d_q],
+            BwdKernel::Queries => {
+                vec![self.q, self.k, self.v, self.d_o, self.terms, self.d_q]
+            }
         }
     }
 }
@@ -99,14 +102,10 @@ impl BackwardKernels {
     /// # Errors
     /// Where one does not compile, or the machine can't run it.
     pub fn new(plan: BwdPlan, sm: u32) -> Result<Self, Error> {
-        let kernels = [
-            BwdKernel::Preprocess(LseGradient::Zero),
-            BwdKernel::Preprocess(LseGradient::Given),
-            BwdKernel::Keys,
-            BwdKernel::Convert,
-        ];
+        let [first, keys, last] = BwdKernel::of(&plan, LseGradient::Zero);
+        let kernels = [first, BwdKernel::Preprocess(LseGradient::Given), keys, last];
         let kernels = kernels.map(|kernel| {
-            let compiled = offline::compile(kernel, plan.config, sm);
+            let compiled = offline::compile(kernel, &plan, sm);
             let compiled = compiled.map_err(|message| Error::Compile {
                 config: plan.config.to_string(),
                 message,
@@ -179,23 +178,19 @@ impl BackwardKernels {
             None => LseGradient::Zero,
         };
         let mut measures = Vec::new();
-        for kernel in [
-            BwdKernel::Preprocess(lse_gradient),
-            BwdKernel::Keys,
-            BwdKernel::Convert,
-        ] {
+        for kernel in BwdKernel::of(&self.plan, lse_gradient) {
             let strides = strides(inputs);
             let arguments = offline::arguments(kernel, &problem, &self.plan, strides)?;
             if arguments.cubes == 0 {
                 continue;
             }
             let found = self.kernels.iter().find(|one| one.kernel == kernel);
-            let compiled = found.expect("every plan has these kernels");
+            let compiled = found.expect("`new` has compiled the kernels of the plan");
             let launch = Launch::new(&compiled.module, &compiled.module.kernels[0].name)?;
             let launch = buffers.of(kernel).into_iter().fold(launch, Launch::pointer);
             let counted = launch
                 .grid([arguments.cubes, 1, 1])
-                .block([self.plan.config.threads(), 1, 1])
+                .block([kernel.threads(&self.plan), 1, 1])
                 .dynamic_shared(compiled.shared_bytes)
                 .argument(&arguments.shape)
                 .run_seeds(&memory, seeds)?;

@@ -100,10 +100,16 @@ impl Halves {
     /// `widen` takes a half in the upper bits of a word, with anything below.
     #[inline]
     fn fill(&mut self, register: &Lanes, widen: impl Fn(u32) -> f32) {
-        for (lane, bits) in register.iter().enumerate() {
-            let word = *bits as u32;
-            self.low[lane] = widen(word << 16);
-            self.high[lane] = widen(word);
+        // Words first: loops over one width become wider vectors.
+        let mut words = [0; LANES];
+        for (word, bits) in words.iter_mut().zip(register) {
+            *word = *bits as u32;
+        }
+        for (value, word) in self.low.iter_mut().zip(words) {
+            *value = widen(word << 16);
+        }
+        for (value, word) in self.high.iter_mut().zip(words) {
+            *value = widen(word);
         }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn backward(
     if sizes.without_scores() {
         return composed::no_gradients::<CubeBackend>([&q, &k, &v]);
     }
+    let [wants_q, wants_k, wants_v] = call.wanted;
     let call = call.forward;
     let problem = problem(&sizes, dtype, call.mask, call.scale);
     // Not `empty_device_dtype`, whose rows are padded on CUDA: the gradients would not be contiguous.
@@ -37,9 +38,13 @@ pub(crate) fn backward(
         let shape = Shape::new([sizes.batch, heads, seq, problem.head_dim]);
         empty_device_contiguous_dtype(client.clone(), device.clone(), shape, dtype)
     };
-    let d_q = allocate(sizes.heads_q, sizes.seq_q);
-    let d_k = allocate(sizes.heads_kv, sizes.seq_k);
-    let d_v = allocate(sizes.heads_kv, sizes.seq_k);
+    let d_q = wants_q.then(|| allocate(sizes.heads_q, sizes.seq_q));
+    let d_kv = (wants_k || wants_v).then(|| {
+        let gradient = || allocate(sizes.heads_kv, sizes.seq_k);
+        [gradient(), gradient()]
+    });
+    // Of what is not wanted, the operand itself has the right shape.
+    let (unwanted_q, unwanted_kv) = (q.clone(), [k.clone(), v.clone()]);
 
     // `sum().backward()` gives a dO that repeats one element; rows of it are read as they are.
     let d_o = CubeBackend::float_cast(d_o, dtype.into());
@@ -53,9 +58,10 @@ pub(crate) fn backward(
         d_o: reference(&d_o),
         lse: rows(lse),
         d_lse: Some(rows(d_lse)),
-        d_q: reference(&d_q),
-        d_k: reference(&d_k),
-        d_v: reference(&d_v),
+        d_q: d_q.as_ref().map(reference),
+        d_kv: d_kv
+            .as_ref()
+            .map(|gradients| gradients.each_ref().map(reference)),
     };
     let query_sums = match call.deterministic {
         true => QuerySums::Owned,
@@ -67,5 +73,7 @@ pub(crate) fn backward(
         panic!("burn-fa2: a validated call was refused by the kernel: {error}");
     }
     let cut = |gradient| columns(gradient, sizes.head_dim);
-    (cut(d_q), cut(d_k), cut(d_v))
+    let d_q = d_q.map_or(unwanted_q, cut);
+    let [d_k, d_v] = d_kv.map_or(unwanted_kv, |gradients| gradients.map(cut));
+    (d_q, d_k, d_v)
 }

@@ -1,7 +1,10 @@
 //! What the backward kernels get beside their buffers.
 
+use crate::arguments::Arguments;
 use crate::config::backward::BwdConfig;
+use crate::heuristics::FwdPlan;
 use crate::heuristics::backward::BwdPlan;
+use crate::kernel::backward::queries::QueryShapeLaunch;
 use crate::kernel::backward::scheduler::BwdShapeLaunch;
 use crate::problem::{Dtype, Problem};
 use crate::tensor::gmem::ByteStridesLaunch;
@@ -125,6 +128,47 @@ impl BwdArguments {
             d_q,
             d_k,
             d_v,
+        )
+    }
+}
+
+/// The fields of [`QueryShape`](crate::kernel::backward::queries::QueryShape), in its order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct QueryArguments {
+    /// With the strides of dQ for those of O.
+    pub forward: Arguments,
+    /// Strides of dO.
+    pub d_o: [u64; 5],
+    pub term_rows: u32,
+    pub scale: f32,
+}
+
+impl QueryArguments {
+    /// Of a valid problem whose row terms are those of `config`; `queries` is the pass for dQ.
+    pub(crate) fn new(
+        problem: &Problem,
+        config: &BwdConfig,
+        queries: &FwdPlan,
+        strides: BwdStrides,
+    ) -> Self {
+        let [q, k, v, _, d_o, d_q, ..] = strides;
+        let of = |last| Arguments::new(problem, queries, [q, k, v, last]);
+        Self {
+            forward: of(d_q),
+            d_o: of(d_o).strides[3],
+            term_rows: m_blocks(problem, config) as u32 * config.block_m(),
+            scale: problem.scale,
+        }
+    }
+
+    /// As CubeCL takes them.
+    pub(crate) fn launch(self) -> QueryShapeLaunch {
+        let [batch, head, row, pass, block] = self.d_o;
+        QueryShapeLaunch::new(
+            self.forward.launch(),
+            ByteStridesLaunch::new(batch, head, row, pass, block),
+            self.term_rows,
+            self.scale,
         )
     }
 }

@@ -1,17 +1,19 @@
 //! Which tiles serve a backward pass: a pure table, with its reasons.
 
 use crate::config::backward::{BwdConfig, BwdTile, FragmentStore, QuerySums};
+use crate::config::{FwdConfig, Tile};
 use crate::error::ConfigError;
-use crate::heuristics::{Gpu, SECTION_BYTES, fits};
+use crate::heuristics::{FwdPlan, Gpu, SECTION_BYTES, fits};
+use crate::kernel::backward::queries::shared_bytes as query_shared_bytes;
 use crate::mask::MaskKind;
 use crate::problem::{Mask, Problem};
 use serde::{Deserialize, Serialize};
 
 /// First compute capability with `stmatrix`.
-const STMATRIX_SM: u32 = 90;
+pub(crate) const STMATRIX_SM: u32 = 90;
 
-/// Shared memory from which on two cubes of the tiles for D = 64 fit a multiprocessor.
-const TWO_CUBES_BYTES: u32 = 163 << 10;
+/// Shared memory of a cube on an A100: with it two cubes for D = 64, or one for D = 256, have large tiles.
+const LARGE_BYTES: u32 = 163 << 10;
 
 /// How a backward pass runs: the kernels, and the order of their cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +22,9 @@ pub struct BwdPlan {
     pub config: BwdConfig,
     /// Key/value heads of a section of the main kernel's schedule, at least 1.
     pub section: u32,
+    /// The pass for dQ alone, where `config` leaves it to one ([`QuerySums::Owned`]): the tile and
+    /// schedule of a forward kernel of at least two stages.
+    pub queries: Option<FwdPlan>,
 }
 
 /// The plan for `problem` on `gpu`.
@@ -47,9 +52,33 @@ pub fn choose_backward(
         .into_iter()
         .find(|config| fits(config.shared_bytes(), gpu, 1))
         .ok_or(ConfigError::HeadDim(columns))?;
+    let queries = match query_sums {
+        QuerySums::Atomic => None,
+        QuerySums::Owned => Some(choose_queries(problem, gpu)?),
+    };
     Ok(BwdPlan {
         config,
         section: section(problem),
+        queries,
+    })
+}
+
+/// The pass for dQ alone.
+fn choose_queries(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
+    let columns = problem.head_dim as u32;
+    let mask = MaskKind::from(problem.mask);
+    let mut configs = Vec::new();
+    for tile in query_tiles(columns, gpu) {
+        configs.push(FwdConfig::new(problem.dtype, columns, mask, *tile)?);
+    }
+    let fit = |cubes| {
+        let fits = |config: &&FwdConfig| fits(query_shared_bytes(config), gpu, cubes);
+        configs.iter().find(fits)
+    };
+    let config = fit(2).or_else(|| fit(1)).copied();
+    Ok(FwdPlan {
+        config: config.ok_or(ConfigError::HeadDim(columns))?,
+        section: super::section(problem),
     })
 }
 
@@ -97,9 +126,7 @@ fn tiles(columns: u32, gpu: Gpu) -> &'static [BwdTile] {
     }
     match columns {
         0..=32 => const { &[tile([64, 128], [4, 1, 2], 2)] },
-        33..=64 if gpu.shared_bytes >= TWO_CUBES_BYTES => {
-            const { &[tile([64, 128], [4, 1, 2], 2)] }
-        }
+        33..=64 if gpu.shared_bytes >= LARGE_BYTES => const { &[tile([64, 128], [4, 1, 2], 2)] },
         33..=64 => const { &[tile([64, 128], [4, 2, 2], 2)] },
         65..=96 => const { &[tile([64, 128], [4, 2, 4], 2), tile([64, 64], [4, 2, 4], 2)] },
         97..=128 => const { &[tile([64, 128], [4, 2, 2], 2), tile([32, 128], [4, 2, 2], 1)] },
@@ -113,6 +140,30 @@ fn tiles(columns: u32, gpu: Gpu) -> &'static [BwdTile] {
                 ]
             }
         }
+    }
+}
+
+/// Tiles of the pass for dQ alone, best first. A GPU takes the first of which two cubes fit a
+/// multiprocessor, else the first that fits at all.
+///
+/// As in the forward pass a warp owns 32 rows where dQ, S and dP leave the registers for it; with 32 keys
+/// a step at D = 128 it has 80 LDSM for 192 HMMA, where 16 rows and 64 keys have 112.
+fn query_tiles(columns: u32, gpu: Gpu) -> &'static [Tile] {
+    const fn tile(block_m: u32, block_n: u32, warps: u32) -> Tile {
+        Tile {
+            block_m,
+            block_n,
+            warps,
+            stages: 2,
+        }
+    }
+    match columns {
+        0..=64 => const { &[tile(128, 64, 4), tile(64, 64, 4)] },
+        65..=96 => const { &[tile(128, 32, 4)] },
+        97..=128 => const { &[tile(128, 32, 4), tile(128, 32, 8)] },
+        129..=192 => const { &[tile(64, 32, 4)] },
+        _ if gpu.shared_bytes >= LARGE_BYTES => const { &[tile(64, 32, 4)] },
+        _ => const { &[tile(32, 32, 2)] },
     }
 }
 

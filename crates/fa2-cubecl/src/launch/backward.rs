@@ -1,14 +1,19 @@
 //! Validate, choose, launch: the backward pass.
 
 use super::{MAX_CUBES, TensorRef, check_rows, check_tensor, gpu, words};
-use crate::arguments::backward::{BwdArguments, key_cubes, query_cubes, sums_bytes, terms_bytes};
-use crate::config::backward::{BwdConfig, QuerySums};
+use crate::arguments::backward::{
+    BwdArguments, QueryArguments, key_cubes, query_cubes, sums_bytes, terms_bytes,
+};
+use crate::arguments::cubes;
+use crate::config::FwdConfig;
+use crate::config::backward::{BwdConfig, FragmentStore, QuerySums};
 use crate::error::{ConfigError, Fa2Error};
 use crate::heuristics::Gpu;
-use crate::heuristics::backward::{BwdPlan, choose_backward};
+use crate::heuristics::backward::{BwdPlan, STMATRIX_SM, choose_backward};
 use crate::kernel::backward::convert::backward_convert;
 use crate::kernel::backward::keys::backward_keys;
 use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig, backward_preprocess};
+use crate::kernel::backward::queries::{self, backward_queries};
 use crate::mask::MaskKind;
 use crate::problem::Problem;
 use cubecl::client::Client;
@@ -32,18 +37,17 @@ pub struct BwdTensors {
     pub lse: Handle,
     /// Gradient of the LSE, like it; zero if absent. Not read for rows that see no key.
     pub d_lse: Option<Handle>,
-    /// Gradient of the queries, written.
-    pub d_q: TensorRef,
-    /// Gradient of the keys, written.
-    pub d_k: TensorRef,
-    /// Gradient of the values, written.
-    pub d_v: TensorRef,
+    /// Gradient of the queries, written; not computed if absent.
+    pub d_q: Option<TensorRef>,
+    /// Gradients of the keys and of the values, written; not computed if absent.
+    pub d_kv: Option<[TensorRef; 2]>,
 }
 
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
-/// `plan` forces a plan; without one the heuristics choose, with `query_sums` for dQ. Returns the plan
-/// used. The workspace, f32 sums of dQ and two f32 a query row, is allocated from the client.
+/// `query_sums` says how dQ is summed up: [`QuerySums::Owned`] gives the same bits each time. dK and dV
+/// always have them. `plan` forces a plan; without one the heuristics choose. Returns the plan used. The
+/// workspace, two f32 a query row and the f32 sums of dQ where there are such, comes from the client.
 ///
 /// # Errors
 /// [`Fa2Error`] for the first rule that the problem, a tensor, the plan or the device breaks.
@@ -57,14 +61,22 @@ pub fn backward(
 ) -> Result<BwdPlan, Fa2Error> {
     problem.validate()?;
     let gpu = gpu(client)?;
+    let query_sums = match (&tensors.d_q, &tensors.d_kv) {
+        (Some(_), Some(_)) => query_sums,
+        _ => QuerySums::Owned,
+    };
     let plan = match plan {
-        Some(plan) => forced(plan, problem, gpu)?,
+        Some(plan) => forced(plan, problem, query_sums, gpu)?,
         None => choose_backward(problem, gpu, query_sums)?,
     };
     let config = plan.config;
     let (query_cubes, key_cubes) = (query_cubes(problem, &config), key_cubes(problem, &config));
+    let pass_cubes = plan.queries.map_or(0, |pass| cubes(problem, &pass.config));
     for (name, value) in [
-        ("batch x heads_q x query blocks", query_cubes),
+        (
+            "batch x heads_q x query blocks",
+            query_cubes.max(pass_cubes),
+        ),
         ("batch x heads_kv x key blocks", key_cubes),
     ] {
         if value > MAX_CUBES {
@@ -86,13 +98,23 @@ pub fn backward(
         lse,
         d_lse,
         d_q,
-        d_k,
-        d_v,
+        d_kv,
     } = tensors;
-    let strides = [&q, &k, &v, &o, &d_o, &d_q, &d_k, &d_v].map(|tensor| tensor.strides);
+    // Strides of what is not written are never used; its operand's do.
+    let [of_d_k, of_d_v] = match &d_kv {
+        Some([d_k, d_v]) => [d_k.strides, d_v.strides],
+        None => [k.strides, v.strides],
+    };
+    let of_d_q = d_q.as_ref().map_or(q.strides, |d_q| d_q.strides);
+    let [of_q, of_k, of_v, of_o, of_d_o] = [&q, &k, &v, &o, &d_o].map(|tensor| tensor.strides);
+    let strides = [of_q, of_k, of_v, of_o, of_d_o, of_d_q, of_d_k, of_d_v];
     let arguments = BwdArguments::new(problem, &plan, strides);
     let terms = client.empty(terms_bytes(problem, &config));
-    let sums = client.empty(sums_bytes(problem, &config));
+    // Without sums the kernels get some buffer in their place, and leave it alone.
+    let sums = match plan.queries {
+        None => client.empty(sums_bytes(problem, &config)),
+        Some(_) => terms.clone(),
+    };
     let threads = CubeDim::new_1d(config.threads());
     let grid = |cubes: usize| CubeCount::Static(cubes as u32, 1, 1);
     let preprocess = PreprocessConfig {
@@ -119,16 +141,18 @@ pub fn backward(
             preprocess,
         );
         // Without keys there is no cube, and no gradient but zeros of dQ.
-        if key_cubes > 0 {
+        if let Some([d_k, d_v]) = d_kv
+            && key_cubes > 0
+        {
             backward_keys::launch_unchecked(
                 client,
                 grid(key_cubes),
                 threads,
-                words(q.handle),
-                words(k.handle),
-                words(v.handle),
-                words(d_o.handle),
-                words(terms),
+                words(q.handle.clone()),
+                words(k.handle.clone()),
+                words(v.handle.clone()),
+                words(d_o.handle.clone()),
+                words(terms.clone()),
                 words(sums.clone()),
                 words(d_k.handle),
                 words(d_v.handle),
@@ -136,38 +160,87 @@ pub fn backward(
                 config,
             );
         }
-        backward_convert::launch_unchecked(
-            client,
-            grid(query_cubes),
-            threads,
-            words(sums),
-            words(d_q.handle),
-            arguments.launch(),
-            config,
-        );
+        let Some(d_q) = d_q else { return Ok(plan) };
+        match &plan.queries {
+            None => backward_convert::launch_unchecked(
+                client,
+                grid(query_cubes),
+                threads,
+                words(sums),
+                words(d_q.handle),
+                arguments.launch(),
+                config,
+            ),
+            Some(pass) => backward_queries::launch_unchecked(
+                client,
+                grid(pass_cubes),
+                CubeDim::new_1d(pass.config.threads()),
+                words(q.handle),
+                words(k.handle),
+                words(v.handle),
+                words(d_o.handle),
+                words(terms),
+                words(d_q.handle),
+                QueryArguments::new(problem, &config, pass, strides).launch(),
+                pass.config,
+            ),
+        }
     }
     Ok(plan)
 }
 
-/// `plan` if it was made for `problem` and fits `gpu`.
-fn forced(plan: BwdPlan, problem: &Problem, gpu: Gpu) -> Result<BwdPlan, Fa2Error> {
+/// `plan` if it was made for `problem`, and fits `gpu`.
+fn forced(
+    plan: BwdPlan,
+    problem: &Problem,
+    query_sums: QuerySums,
+    gpu: Gpu,
+) -> Result<BwdPlan, Fa2Error> {
+    let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
     let config = plan.config;
-    let mask = MaskKind::from(problem.mask);
-    let same = BwdConfig::new(problem.dtype, problem.head_dim as u32, mask, config.tile())?
+    let same = BwdConfig::new(problem.dtype, columns, mask, config.tile())?
         .with_store(config.store())
-        .with_query_sums(config.query_sums());
+        .with_query_sums(query_sums);
+    let mismatch = |config: String, problem: String| Err(Fa2Error::Mismatch { config, problem });
     if same != config {
-        return Err(Fa2Error::Mismatch {
-            config: config.to_string(),
-            problem: same.to_string(),
-        });
+        return mismatch(config.to_string(), same.to_string());
     }
-    if config.shared_bytes() > gpu.shared_bytes {
-        return Err(ConfigError::SharedMemory {
-            bytes: config.shared_bytes(),
-            limit: gpu.shared_bytes,
+    if plan.queries.is_some() != (query_sums == QuerySums::Owned) {
+        let pass = |exists| {
+            if exists {
+                "a pass for dQ"
+            } else {
+                "no pass for dQ"
+            }
+        };
+        let found = plan.queries.is_some();
+        return mismatch(pass(found).into(), pass(!found).into());
+    }
+    if config.store() == FragmentStore::Matrices && gpu.sm < STMATRIX_SM {
+        return Err(ConfigError::Stmatrix(gpu.sm).into());
+    }
+    let mut bytes = config.shared_bytes();
+    if let Some(pass) = plan.queries {
+        let config = pass.config;
+        let same = FwdConfig::new(problem.dtype, columns, mask, config.tile())?;
+        if (same.dtype(), same.head_dim(), same.columns(), same.mask())
+            != (
+                config.dtype(),
+                config.head_dim(),
+                config.columns(),
+                config.mask(),
+            )
+        {
+            return mismatch(config.to_string(), same.to_string());
         }
-        .into());
+        if config.stages() < 2 {
+            return Err(ConfigError::QueryStages(config.stages()).into());
+        }
+        bytes = bytes.max(queries::shared_bytes(&config));
+    }
+    if bytes > gpu.shared_bytes {
+        let limit = gpu.shared_bytes;
+        return Err(ConfigError::SharedMemory { bytes, limit }.into());
     }
     Ok(plan)
 }
@@ -190,11 +263,14 @@ fn check_tensors(problem: &Problem, tensors: &BwdTensors) -> Result<(), Fa2Error
         ("v", &tensors.v, key),
         ("o", &tensors.o, query),
         ("d_o", &tensors.d_o, query),
-        ("d_q", &tensors.d_q, query),
-        ("d_k", &tensors.d_k, key),
-        ("d_v", &tensors.d_v, key),
     ] {
         check_tensor(name, tensor, sizes, head_dim)?;
+    }
+    if let Some(d_q) = &tensors.d_q {
+        check_tensor("d_q", d_q, query, head_dim)?;
+    }
+    for (name, tensor) in ["d_k", "d_v"].iter().zip(tensors.d_kv.iter().flatten()) {
+        check_tensor(name, tensor, key, head_dim)?;
     }
     check_rows("lse", &tensors.lse, query)?;
     if let Some(d_lse) = &tensors.d_lse {

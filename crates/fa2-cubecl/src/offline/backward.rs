@@ -3,16 +3,23 @@
 pub use crate::arguments::backward::BwdStrides;
 
 use super::{
-    LaunchArguments, Ptx, buffer, compile_definition, device_properties, finish, settings, strides,
+    LaunchArguments, Ptx, buffer, compile_definition, device_properties, finish, push, settings,
+    strides,
 };
-use crate::arguments::backward::{BwdArguments, key_cubes, query_cubes, sums_bytes, terms_bytes};
+use crate::arguments::backward::{
+    BwdArguments, QueryArguments, key_cubes, query_cubes, sums_bytes, terms_bytes,
+};
+use crate::arguments::cubes;
 use crate::config::backward::BwdConfig;
 use crate::error::Fa2Error;
+use crate::heuristics::FwdPlan;
 use crate::heuristics::backward::BwdPlan;
 use crate::kernel::backward::convert::backward_convert::BackwardConvert;
 use crate::kernel::backward::keys::backward_keys::BackwardKeys;
 use crate::kernel::backward::preprocess::backward_preprocess::BackwardPreprocess;
 use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig};
+use crate::kernel::backward::queries::QueryShapeCompilationArg;
+use crate::kernel::backward::queries::backward_queries::BackwardQueries;
 use crate::kernel::backward::scheduler::BwdShapeCompilationArg;
 use crate::problem::Problem;
 use cubecl::InfoBuilder;
@@ -28,14 +35,35 @@ pub enum BwdKernel {
     Keys,
     /// Sums of dQ, dQ.
     Convert,
+    /// Q, K, V, dO, row terms, dQ: the pass for dQ alone.
+    Queries,
 }
 
 impl BwdKernel {
     const fn buffers(self) -> usize {
         match self {
-            Self::Preprocess(_) => 6,
+            Self::Preprocess(_) | Self::Queries => 6,
             Self::Keys => 8,
             Self::Convert => 2,
+        }
+    }
+
+    /// The kernels of a plan, in the order of their launches.
+    #[must_use]
+    pub fn of(plan: &BwdPlan, lse_gradient: LseGradient) -> [Self; 3] {
+        let last = match plan.queries {
+            Some(_) => Self::Queries,
+            None => Self::Convert,
+        };
+        [Self::Preprocess(lse_gradient), Self::Keys, last]
+    }
+
+    /// Threads of a cube (CTA).
+    #[must_use]
+    pub fn threads(self, plan: &BwdPlan) -> u32 {
+        match (self, plan.queries) {
+            (Self::Queries, Some(queries)) => queries.config.threads(),
+            _ => plan.config.threads(),
         }
     }
 }
@@ -58,12 +86,13 @@ pub fn workspace(problem: &Problem, config: &BwdConfig) -> Workspace {
     }
 }
 
-/// Compiles a kernel of `config` for compute capability `sm` (80, 89, 90, ...).
+/// Compiles a kernel of `plan` for compute capability `sm` (80, 89, 90, ...).
 ///
 /// # Errors
-/// The compiler's message.
-pub fn compile(kernel: BwdKernel, config: BwdConfig, sm: u32) -> Result<Ptx, String> {
-    let settings = settings(config.threads());
+/// The compiler's message; or that the plan has no such kernel.
+pub fn compile(kernel: BwdKernel, plan: &BwdPlan, sm: u32) -> Result<Ptx, String> {
+    let config = plan.config;
+    let settings = settings(kernel.threads(plan));
     let (device, target) = (device_properties(), Arc::new(TargetProperties::default()));
     let definition = match kernel {
         BwdKernel::Preprocess(lse_gradient) => {
@@ -109,6 +138,19 @@ pub fn compile(kernel: BwdKernel, config: BwdConfig, sm: u32) -> Result<Ptx, Str
             shape(),
             config,
         )),
+        BwdKernel::Queries => cubecl::define_kernel(&BackwardQueries::new(
+            settings,
+            device,
+            target,
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            query_shape(),
+            queries(plan)?.config,
+        )),
     };
     compile_definition(definition.map_err(|error| format!("{error:?}"))?, sm)
 }
@@ -124,8 +166,21 @@ pub fn arguments(
     strides: BwdStrides,
 ) -> Result<LaunchArguments, Fa2Error> {
     problem.validate()?;
-    let arguments = BwdArguments::new(problem, plan, strides);
     let mut info = InfoBuilder::default();
+    if let (BwdKernel::Queries, Some(queries)) = (kernel, &plan.queries) {
+        let arguments = QueryArguments::new(problem, &plan.config, queries, strides);
+        push(&mut info, arguments.forward);
+        for stride in arguments.d_o {
+            info.scalars.push(stride);
+        }
+        info.scalars.push(arguments.term_rows);
+        info.scalars.push(arguments.scale);
+        return Ok(LaunchArguments {
+            cubes: cubes(problem, &queries.config) as u32,
+            shape: finish(info, kernel.buffers()),
+        });
+    }
+    let arguments = BwdArguments::new(problem, plan, strides);
     for count in arguments.counts {
         info.scalars.push(count);
     }
@@ -137,13 +192,27 @@ pub fn arguments(
         info.scalars.push(*stride);
     }
     let cubes = match kernel {
-        BwdKernel::Preprocess(_) | BwdKernel::Convert => query_cubes(problem, &plan.config),
         BwdKernel::Keys => key_cubes(problem, &plan.config),
+        _ => query_cubes(problem, &plan.config),
     };
     Ok(LaunchArguments {
         cubes: cubes as u32,
         shape: finish(info, kernel.buffers()),
     })
+}
+
+fn queries(plan: &BwdPlan) -> Result<FwdPlan, String> {
+    plan.queries
+        .ok_or_else(|| "the plan has no pass for dQ alone".into())
+}
+
+fn query_shape() -> QueryShapeCompilationArg {
+    QueryShapeCompilationArg {
+        forward: super::shape(),
+        d_o: strides(),
+        term_rows: (),
+        scale: (),
+    }
 }
 
 /// The shape's fields are run-time scalars: nothing of them is compiled in.

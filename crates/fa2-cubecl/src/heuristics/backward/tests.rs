@@ -1,8 +1,8 @@
 //! Every problem has a plan that fits its GPU.
 
-use super::choose_backward;
+use super::{choose_backward, query_shared_bytes};
 use crate::config::backward::{FragmentStore, QuerySums};
-use crate::heuristics::{Gpu, SECTION_BYTES};
+use crate::heuristics::{FwdPlan, Gpu, SECTION_BYTES};
 use crate::problem::{Alignment, Dtype, Mask, Problem};
 
 fn problems() -> impl Iterator<Item = Problem> {
@@ -30,8 +30,15 @@ fn every_problem_gets_a_plan_that_fits_its_gpu_and_uses_what_it_has() {
         for sm in [80, 86, 89, 90, 100, 120] {
             let gpu = Gpu::of_capability(sm);
             for sums in [QuerySums::Atomic, QuerySums::Owned] {
-                let config = choose_backward(&problem, gpu, sums).unwrap().config;
+                let plan = choose_backward(&problem, gpu, sums).unwrap();
+                let config = plan.config;
                 assert!(config.shared_bytes() <= gpu.shared_bytes, "{config}");
+                assert_eq!(plan.queries.is_some(), sums == QuerySums::Owned);
+                if let Some(FwdPlan { config, .. }) = plan.queries {
+                    assert!(query_shared_bytes(&config) <= gpu.shared_bytes, "{config}");
+                    assert!(config.stages() >= 2, "{config}");
+                    assert!(config.head_dim() as usize >= problem.head_dim);
+                }
                 assert_eq!(config.query_sums(), sums);
                 assert_eq!(config.store() == FragmentStore::Matrices, sm >= 90);
                 assert_eq!(config.dtype(), problem.dtype);

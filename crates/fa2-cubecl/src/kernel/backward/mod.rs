@@ -26,5 +26,6 @@ mod epilogue;
 pub mod keys;
 mod pipeline;
 pub mod preprocess;
+pub mod queries;
 pub(crate) mod scheduler;
 mod scores;
