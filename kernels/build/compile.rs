@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
@@ -67,8 +68,37 @@ fn ptx(tools: &Tools, root: &Path, out: &Path, unit: &str) -> Result<String> {
         .arg(root.join("src").join(format!("{unit}.cu")))
         .arg("-o")
         .arg(&target);
+    // The front end takes a minute a unit: one whose sources and command are those of the last time is
+    // kept.
+    let stamp = out.join(format!("{unit}.stamp"));
+    let inputs = inputs(root, unit, &format!("{} {command:?}", tools.version))?;
+    if fs::read_to_string(&stamp).is_ok_and(|last| last == inputs) {
+        if let Ok(text) = fs::read_to_string(&target) {
+            return Ok(text);
+        }
+    }
     run(&mut command)?;
+    fs::write(&stamp, inputs).with_context(|| format!("cannot write {}", stamp.display()))?;
     fs::read_to_string(&target).with_context(|| format!("cannot read {}", target.display()))
+}
+
+/// A digest of all that a unit's PTX depends on.
+fn inputs(root: &Path, unit: &str, command: &str) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    command.hash(&mut hasher);
+    let headers = root.join("include/fa2");
+    let entries = fs::read_dir(&headers).with_context(|| headers.display().to_string())?;
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<_>>()?;
+    files.sort();
+    files.push(root.join("src").join(format!("{unit}.cu")));
+    for file in files {
+        fs::read(&file)
+            .with_context(|| file.display().to_string())?
+            .hash(&mut hasher);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// The machine code for one architecture, and what ptxas says of it.

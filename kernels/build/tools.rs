@@ -19,6 +19,8 @@ pub(crate) struct Tools {
     pub(crate) nvcc: PathBuf,
     pub(crate) ptxas: PathBuf,
     pub(crate) fatbinary: PathBuf,
+    /// What nvcc says of itself.
+    pub(crate) version: String,
     /// Folders of headers, CuTe's first.
     pub(crate) includes: Vec<PathBuf>,
 }
@@ -46,8 +48,14 @@ pub(crate) fn find(out: &Path) -> Result<Tools> {
         let folders = [home.join("include"), home.join("include/cccl")];
         includes.extend(folders.into_iter().filter(|folder| folder.is_dir()));
     }
+    let nvcc = program(&bin, "nvcc");
+    let version = Command::new(&nvcc)
+        .arg("--version")
+        .output()
+        .context("nvcc does not tell its version")?;
     Ok(Tools {
-        nvcc: program(&bin, "nvcc"),
+        nvcc,
+        version: String::from_utf8_lossy(&version.stdout).into_owned(),
         ptxas: program(&bin, "ptxas"),
         fatbinary: program(&bin, "fatbinary"),
         includes,
