@@ -2,7 +2,7 @@
 //!
 //! Burn's `ModuleOptimizer` does nearly this. It clips each tensor by itself, though, and loads its
 //! state through `Device::default()`, which in a build with CUDA is a GPU, there or not. So the
-//! states are kept here, as two models: one of first and one of second moments.
+//! states are kept here, and leave and enter as two models: one of first, one of second moments.
 
 use std::collections::HashMap;
 
