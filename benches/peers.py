@@ -3,6 +3,7 @@
 
     peers.py --grid paper --out peers.json                              measure (needs torch and an NVIDIA GPU)
     peers.py --shapes shapes.json --merge ours.json --out forward.json  measure, and merge our record
+    peers.py --grid paper --pass bwd --merge ours.json --out backward.json
     peers.py --merge ours.json peers.json --out forward.json            only merge (needs neither)
 
 Records have the format of benches/record. Run this and fa2-bench on one machine in one session, or their ratios mean
@@ -17,20 +18,18 @@ import argparse
 import dataclasses
 import datetime
 import json
-import math
 import random
 import statistics
 import subprocess
 import sys
 
-import plot
+from record import read_record, row_key, table, write_record
+from torch_paths import attention_call, backward_call, make_inputs, what_is_wrong, what_is_wrong_backward
 
 PATHS = ("torch_flash", "torch_cudnn")
 INPUT_SETS = 2
 WINDOW_MS = 2.0
 WARM_UP_WINDOWS = 3
-# Rows of Q that are compared, at each end: the ends are where a mask or a ragged tile goes wrong.
-CHECKED_ROWS = 128
 METHOD = (
     f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; rounds interleaved in random "
     f"order; {INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
@@ -50,9 +49,10 @@ class Shape:
     d: int
     causal: bool
 
-    def flops(self):
-        """Two matrix products over all of S; a causal mask leaves half."""
-        return 4 * self.b * self.h * self.sq * self.sk * self.d / (2 if self.causal else 1)
+    def flops(self, step):
+        """Two matrix products over all of S, five in the backward pass; a causal mask leaves half."""
+        products = {"fwd": 2, "bwd": 5}[step]
+        return products * 2 * self.b * self.h * self.sq * self.sk * self.d / (2 if self.causal else 1)
 
 
 def paper_grid():
@@ -65,6 +65,15 @@ def paper_grid():
         for causal in (False, True)
         for s in (512, 1024, 2048, 4096, 8192, 16384)
     ]
+
+
+def article_grid():
+    """The rows of the article's table: batch times heads, and length."""
+    rows = ((1, 64), (1, 512), (1, 2048), (1, 4096), (8, 4096), (32, 2048))
+    return [Shape("f16", 1, h, h, s, s, 64, causal) for causal in (False, True) for h, s in rows]
+
+
+GRIDS = {"paper": paper_grid, "article": article_grid}
 
 
 def read_shapes(path):
@@ -89,61 +98,6 @@ def open_torch():
     if not torch.cuda.is_available():
         sys.exit("PyTorch sees no NVIDIA GPU: check nvidia-smi and that torch was built with CUDA, or only --merge")
     return torch
-
-
-def attention_call(torch, path, causal):
-    """The function of (q, k, v) that `path` stands for.
-
-    scaled_dot_product_attention picks from these operators. Called directly, no other can step in.
-    """
-    if path == "torch_flash":
-        return lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)[0]
-    return lambda q, k, v: torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)[0]
-
-
-def make_inputs(torch, shape):
-    """One set of q, k, v, each stored [B, S, H, D] and seen as [B, H, S, D]."""
-    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[shape.dtype]
-
-    def draw(length, heads):
-        return torch.randn(shape.b, length, heads, shape.d, device="cuda", dtype=dtype).transpose(1, 2)
-
-    return draw(shape.sq, shape.h), draw(shape.sk, shape.hkv), draw(shape.sk, shape.hkv)
-
-
-def naive_attention(torch, shape, rows, q, k, v):
-    """softmax(Q K^T / sqrt(D)) V for some rows of one head, in the type of its inputs.
-
-    The causal mask is aligned bottom-right: the last row sees the last key. A row that sees no key is 0.
-    """
-    scores = q @ k.T / math.sqrt(shape.d)
-    if shape.causal:
-        keys = torch.arange(shape.sk, device="cuda")
-        scores = scores.masked_fill(keys[None, :] > rows[:, None] + (shape.sk - shape.sq), float("-inf"))
-    return torch.softmax(scores, -1).nan_to_num(0.0) @ v
-
-
-def what_is_wrong(torch, shape, inputs, output):
-    """Why `output` must not be timed, or None.
-
-    In the first and the last head it may be off from f64 by twice what a naive computation in its own type is, and
-    by one rounding of the largest value more.
-    """
-    q, k, v = inputs
-    rows = torch.arange(shape.sq, device="cuda")
-    if shape.sq > 2 * CHECKED_ROWS:
-        rows = torch.cat([rows[:CHECKED_ROWS], rows[-CHECKED_ROWS:]])
-    for batch, head in {(0, 0), (shape.b - 1, shape.h - 1)}:
-        kv_head = head // (shape.h // shape.hkv)
-        part = q[batch, head][rows], k[batch, kv_head], v[batch, kv_head]
-        truth = naive_attention(torch, shape, rows, *(x.double() for x in part))
-        naive = naive_attention(torch, shape, rows, *part)
-        allowed = 2 * (naive - truth).abs().max() + torch.finfo(output.dtype).eps * truth.abs().max()
-        error = (output[batch, head][rows] - truth).abs().max()
-        # Not `error > allowed`: a NaN is wrong too.
-        if not error <= allowed:
-            return f"off by {error:.2e} where {allowed:.2e} is allowed"
-    return None
 
 
 class Window:
@@ -180,16 +134,28 @@ class Window:
         return start.elapsed_time(end) / self.calls
 
 
-def measure_shape(torch, shape, paths, rounds):
+def prepared(torch, shape, step, path, input_sets):
+    """A call and its input sets, and why it must not be timed, or None."""
+    if step == "fwd":
+        call = attention_call(torch, path, shape.causal)
+        return call, input_sets, what_is_wrong(torch, shape, input_sets[0], call(*input_sets[0]))
+    sets = []
+    for inputs in input_sets:
+        grad = torch.randn_like(inputs[0])
+        sets.append((backward_call(torch, path, shape.causal, *inputs, grad), (*inputs, grad)))
+    wrong = what_is_wrong_backward(torch, shape, sets[0][1], sets[0][0]())
+    return (lambda call: call()), [(call,) for call, _ in sets], wrong
+
+
+def measure_shape(torch, shape, step, paths, rounds):
     """Rows of `shape`, one for each path that computes it rightly."""
     input_sets = [make_inputs(torch, shape) for _ in range(INPUT_SETS)]
     windows = {}
     for path in paths:
-        call = attention_call(torch, path, shape.causal)
         try:
-            wrong = what_is_wrong(torch, shape, input_sets[0], call(*input_sets[0]))
+            call, sets, wrong = prepared(torch, shape, step, path, input_sets)
             if wrong is None:
-                windows[path] = Window(torch, call, input_sets)
+                windows[path] = Window(torch, call, sets)
         except RuntimeError as error:
             wrong = str(error).splitlines()[0]
         if wrong is not None:
@@ -198,31 +164,31 @@ def measure_shape(torch, shape, paths, rounds):
     for _ in range(rounds):
         for path in random.sample(list(windows), len(windows)):
             times[path].append(windows[path].time())
-    return [row_of(shape, path, times[path], windows[path].note) for path in windows]
+    return [row_of(shape, step, path, times[path], windows[path].note) for path in windows]
 
 
-def row_of(shape, path, times, note):
+def row_of(shape, step, path, times, note):
     """A row of a record, from the milliseconds of each round."""
     median = statistics.median(times)
     return {
-        "pass": "fwd",
+        "pass": step,
         "path": path,
         **dataclasses.asdict(shape),
         "note": note,
         "ms": [round(ms, 5) for ms in (min(times), median, max(times))],
-        "tflops": round(shape.flops() / median / 1e9, 1),
+        "tflops": round(shape.flops(step) / median / 1e9, 1),
         "gbps": None,
     }
 
 
-def measure(shapes, paths, rounds):
+def measure(shapes, step, paths, rounds):
     """A record of all shapes."""
     torch = open_torch()
     torch.manual_seed(0)
     rows = []
     for done, shape in enumerate(shapes, 1):
         print(f"[{done}/{len(shapes)}] {shape}", file=sys.stderr, flush=True)
-        rows += measure_shape(torch, shape, paths, rounds)
+        rows += measure_shape(torch, shape, step, paths, rounds)
         torch.cuda.empty_cache()
     if not rows:
         sys.exit("No path computed any of the shapes: the reasons stand above")
@@ -254,7 +220,7 @@ def merge(records):
             if record[field] != first[field]:
                 sys.exit(f"Not merged: one record has {field} {first[field]!r}, another {record[field]!r}")
     methods = list(dict.fromkeys(record["method"] for record in records))
-    rows = {plot.row_key(row): row for record in records for row in record["rows"]}
+    rows = {row_key(row): row for record in records for row in record["rows"]}
     return {
         **first,
         "versions": {name: version for record in records for name, version in record["versions"].items()},
@@ -268,8 +234,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shapes", metavar="FILE", help="shapes to measure, as JSON")
-    what.add_argument("--grid", choices=["paper"], help="a set of shapes to measure")
+    what.add_argument("--grid", choices=list(GRIDS), help="a set of shapes to measure")
+    parser.add_argument("--pass", dest="step", choices=["fwd", "bwd"], default="fwd", help="what to time [%(default)s]")
     parser.add_argument("--paths", default=",".join(PATHS), help="what to measure, separated by commas [%(default)s]")
+    parser.add_argument("--dims", type=int, nargs="+", metavar="D", help="only shapes of these head sizes")
     parser.add_argument("--rounds", type=int, default=15, help="timed windows of each path and shape [%(default)s]")
     parser.add_argument("--merge", nargs="+", default=[], metavar="RECORD", help="records to merge, ours first")
     parser.add_argument("--out", metavar="FILE", help="where to write the record")
@@ -281,15 +249,17 @@ def main():
         parser.error(f"--paths: there is no {', '.join(unknown)}; there are {', '.join(PATHS)}")
     if args.rounds < 1:
         parser.error(f"--rounds: {args.rounds} is below 1")
-    records = [plot.read_record(path) for path in args.merge]
+    records = [read_record(path) for path in args.merge]
     if args.shapes or args.grid:
-        records.append(measure(read_shapes(args.shapes) if args.shapes else paper_grid(), paths, args.rounds))
+        shapes = read_shapes(args.shapes) if args.shapes else GRIDS[args.grid]()
+        shapes = [shape for shape in shapes if args.dims is None or shape.d in args.dims]
+        records.append(measure(shapes, args.step, paths, args.rounds))
     if not records:
         parser.error("there is nothing to do: give --shapes or --grid, or --merge")
     record = merge(records)
     if args.out:
-        plot.write_record(args.out, record)
-    print(plot.table(record))
+        write_record(args.out, record)
+    print(table(record))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 //! architecture, and goes along as PTX for those that come after.
 //!
 //! `FA2_CUTE_ARCHS=80,90` restricts the architectures, `FA2_CUTE_UNITS=teaching,fwd_f16_d64` the
-//! units; with `none` nothing is compiled and no tool is needed.
+//! units; with `none` nothing is compiled and no tool is needed. Where the tools were needed, and so
+//! found, `cfg(cute_tools)` is set and the tests have the folders of headers.
 
 #[path = "build/compile.rs"]
 mod compile;
@@ -31,6 +32,10 @@ const UNITS_VARIABLE: &str = "FA2_CUTE_UNITS";
 const NO_UNITS: &str = "none";
 /// Value of the units' variable that compiles every one, as without it.
 const ALL_UNITS: &str = "all";
+/// Set for the crate and its tests where the tools were found.
+const TOOLS_CFG: &str = "cute_tools";
+/// Tells the tests the folders of headers.
+const INCLUDES_VARIABLE: &str = "FA2_CUTE_INCLUDES";
 
 fn main() -> Result<()> {
     let root = PathBuf::from(env("CARGO_MANIFEST_DIR")?);
@@ -41,6 +46,7 @@ fn main() -> Result<()> {
     for variable in [ARCHS_VARIABLE, UNITS_VARIABLE] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
+    println!("cargo::rustc-check-cfg=cfg({TOOLS_CFG})");
     let instances = instances::read(&root.join("src"))?;
     let units = chosen_units(&instances)?;
     fs::write(out.join("table.rs"), instances::table(&instances, &units))
@@ -51,6 +57,12 @@ fn main() -> Result<()> {
         return write_empty(&out);
     }
     let tools = tools::find(&out)?;
+    let includes = std::env::join_paths(&tools.includes).context("a header folder has a colon")?;
+    println!("cargo::rustc-cfg={TOOLS_CFG}");
+    println!(
+        "cargo::rustc-env={INCLUDES_VARIABLE}={}",
+        includes.display()
+    );
     compile::fatbin(&tools, &root, &out, &units, &archs)?;
     for line in report::spills(&out.join(report::FILE))? {
         println!("cargo::warning=a kernel spills registers: {line}");

@@ -121,7 +121,8 @@ impl ConfigArgs {
     }
 
     /// A problem of the configuration's kind; its lengths are the benchmark's middle.
-    fn problem(&self) -> Problem {
+    #[must_use]
+    pub fn problem(&self) -> Problem {
         let heads = 2048 / self.d as usize;
         Problem {
             batch: 4,

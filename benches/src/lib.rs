@@ -2,5 +2,6 @@
 
 pub mod arguments;
 pub mod bench;
+pub mod engine;
 pub mod ptx;
 pub mod suite;

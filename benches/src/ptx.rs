@@ -1,6 +1,8 @@
 //! A kernel on one page: ptxas' figures, the machine instructions by kind, and what the PTX machine
 //! measures of a run.
 
+mod backward;
+
 use crate::arguments::ConfigArgs;
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
@@ -27,6 +29,16 @@ pub struct PtxArgs {
     /// Print the PTX too.
     #[arg(long)]
     text: bool,
+    /// Show the CuTe kernel for the same problem beside it; with the article's tile, the article's
+    /// kernel.
+    #[arg(long)]
+    cute: bool,
+    /// The kernels of the backward pass instead of the forward's, as the heuristics choose them.
+    #[arg(long, conflicts_with_all = ["cute", "tile", "half_row"])]
+    backward: bool,
+    /// With dQ summed up in a fixed order.
+    #[arg(long, requires = "backward")]
+    deterministic: bool,
     /// Rows of Q, K and V in the PTX machine's run.
     #[arg(long, default_value_t = 300)]
     seq: usize,
@@ -36,7 +48,7 @@ pub struct PtxArgs {
 }
 
 /// Instruction families of the table: title, prefix, and a part that the name must hold.
-const FAMILIES: [(&str, &str, &str); 18] = [
+const FAMILIES: [(&str, &str, &str); 20] = [
     ("HMMA", "HMMA", ""),
     ("LDSM", "LDSM", ""),
     ("  of these .T", "LDSM", "MT"),
@@ -53,6 +65,8 @@ const FAMILIES: [(&str, &str, &str); 18] = [
     ("STS", "STS", ""),
     ("LDS", "LDS.", ""),
     ("STG", "STG", ""),
+    ("RED", "RED", ""),
+    ("STSM", "STSM", ""),
     ("LDL", "LDL", ""),
     ("STL", "STL", ""),
 ];
@@ -62,6 +76,9 @@ const FAMILIES: [(&str, &str, &str); 18] = [
 /// # Errors
 /// A rule that the configuration breaks, or a tool that is missing or failed.
 pub fn run(args: &PtxArgs) -> Result<()> {
+    if args.backward {
+        return backward::run(args);
+    }
     let config = args.config.config(Gpu::of_capability(args.sm))?;
     let started = std::time::Instant::now();
     let ptx = offline::compile(config, args.sm).map_err(|error| anyhow!(error))?;
@@ -74,14 +91,12 @@ pub fn run(args: &PtxArgs) -> Result<()> {
         println!("{}", ptx.text);
     }
     println!("{config}, sm_{}, compiled in {compiled:.2?}", args.sm);
-    println!(
-        "registers {}, stack {} B, spill stores {} B, spill loads {} B, shared memory {} B",
-        census.registers, census.stack, census.spill_stores, census.spill_loads, ptx.shared_bytes
-    );
-    for warning in &census.warnings {
-        println!("ptxas: {warning}");
-    }
-    print_table(&census);
+    print_figures(&census, ptx.shared_bytes);
+    let cute = match args.cute {
+        true => Some(cute(args, config)?),
+        false => None,
+    };
+    print_table(&census, cute.as_ref());
     match config.dtype() {
         Dtype::F16 => print_measures::<f16>(args, config, &ptx)?,
         Dtype::Bf16 => print_measures::<bf16>(args, config, &ptx)?,
@@ -90,13 +105,18 @@ pub fn run(args: &PtxArgs) -> Result<()> {
     Ok(())
 }
 
-/// Runs the kernel in the PTX machine and prints the check of its results and its measures.
-fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig, ptx: &Ptx) -> Result<()> {
+/// What runs in the PTX machine.
+fn case(args: &PtxArgs) -> Case {
     let case = Case::new("machine", 1, 2, args.seq, args.config.d as usize);
-    let case = match args.config.causal {
+    match args.config.causal {
         true => case.causal(Causal::BottomRight),
         false => case,
-    };
+    }
+}
+
+/// Runs the kernel in the PTX machine and prints the check of its results and its measures.
+fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig, ptx: &Ptx) -> Result<()> {
+    let case = case(args);
     let kernel = Kernel::parse(FwdPlan { config, section: 1 }, ptx)?;
     let qkv = inputs::generate::<E>(&case, 1);
     let run = kernel.forward(&case, &qkv, args.seeds)?;
@@ -113,27 +133,75 @@ fn print_measures<E: KernelElement>(args: &PtxArgs, config: FwdConfig, ptx: &Ptx
     Ok(())
 }
 
-fn print_table(census: &Census) {
-    let loops = census.loops.iter().enumerate();
-    print!("{:16}{:>8}", "", "kernel");
-    for (index, _) in loops.clone() {
-        print!("{:>8}", format!("loop {}", index + 1));
+/// The CuTe kernel's code, its figures printed.
+fn cute(args: &PtxArgs, config: FwdConfig) -> Result<Census> {
+    let article = fa2_cubecl::Tile {
+        stages: config.stages(),
+        block_m: 64,
+        block_n: 64,
+        warps: 4,
+    };
+    let mask = if args.config.causal { "causal" } else { "none" };
+    let teaching = format!("fa2_teaching_{mask}_{}", config.stages());
+    let is_article =
+        (config.dtype(), config.head_dim(), config.tile()) == (Dtype::F16, 64, article);
+    let kernel = match fa2_cute::kernel(&teaching) {
+        Some(kernel) if is_article => kernel,
+        _ => {
+            let gpu = fa2_cute::Gpu {
+                shared_bytes: Gpu::of_capability(args.sm).shared_bytes,
+            };
+            fa2_cute::choose(&fa2_cute::launch::sizes(&args.config.problem())?, gpu)?.kernel
+        }
+    };
+    let census = census::disassemble(fa2_cute::FATBIN, kernel.name, args.sm, &args.out)
+        .map_err(|error| anyhow!(error))
+        .context("reading the CuTe kernels (was this built with them? see kernels/README.md)")?;
+    let figures = format!("{} {} ", args.sm, kernel.name);
+    let figures = fa2_cute::REPORT
+        .lines()
+        .find_map(|line| line.strip_prefix(&figures))
+        .context("ptxas left no figures of the kernel")?;
+    println!(
+        "{}: registers, stack, spill stores and loads {figures}; shared memory {} B",
+        kernel.name, kernel.shared_bytes
+    );
+    Ok(census)
+}
+
+fn print_figures(census: &Census, shared_bytes: usize) {
+    println!(
+        "registers {}, stack {} B, spill stores {} B, spill loads {} B, shared memory {shared_bytes} B",
+        census.registers, census.stack, census.spill_stores, census.spill_loads
+    );
+    for warning in &census.warnings {
+        println!("ptxas: {warning}");
     }
-    println!();
-    let total = |counts: &Counts| counts.values().sum::<usize>();
-    print!("{:16}{:>8}", "instructions", total(&census.kernel));
-    loops
-        .clone()
-        .for_each(|(_, counts)| print!("{:>8}", total(counts)));
-    println!();
+}
+
+fn print_table(census: &Census, cute: Option<&Census>) {
+    let mut columns = vec![("kernel".to_owned(), &census.kernel)];
+    let loops =
+        |name: &'static str| move |(index, counts)| (format!("{name} {}", index + 1), counts);
+    columns.extend(census.loops.iter().enumerate().map(loops("loop")));
+    if let Some(cute) = cute {
+        columns.push(("cute".to_owned(), &cute.kernel));
+        columns.extend(cute.loops.iter().enumerate().map(loops("cute loop")));
+    }
+    let line = |title: &str, cell: &dyn Fn(&(String, &Counts)) -> String| {
+        let cells: String = columns
+            .iter()
+            .map(|column| format!("{:>12}", cell(column)))
+            .collect();
+        println!("{title:16}{cells}");
+    };
+    line("", &|(name, _)| name.clone());
+    line("instructions", &|(_, counts)| {
+        counts.values().sum::<usize>().to_string()
+    });
     for (title, prefix, part) in FAMILIES {
-        print!(
-            "{title:16}{:>8}",
-            Census::count_with(&census.kernel, prefix, part)
-        );
-        loops.clone().for_each(|(_, counts)| {
-            print!("{:>8}", Census::count_with(counts, prefix, part));
+        line(title, &|(_, counts)| {
+            Census::count_with(counts, prefix, part).to_string()
         });
-        println!();
     }
 }

@@ -1,10 +1,14 @@
-// Prints CuTe's own layouts of the teaching kernel, on the host: no GPU is needed.
+// Prints CuTe's own layouts of the kernels, on the host: no GPU is needed.
 //
-// Lines that people read:     layout NAME SHAPE:STRIDE
-// Lines that a test reads:    map NAME thread value row column     who owns a coordinate
-//                             offset NAME row column element       where it is in shared memory
-//                             register NAME value slot             which register a view's value is
-// A map's value counts through the modes of the thread's partition, first mode fastest.
+//   sizes D BM BN warps copies          begins a kernel; copies: half-row or whole-row
+//   layout NAME SHAPE:STRIDE            (thread, value) -> row + rows column in the tile of one
+//                                       step, (row, column) -> element, or value -> register
+//   tile NAME rows columns              the tile of one step, where NAME has threads and values
+//   map NAME thread value row column    who owns a coordinate of the whole tile
+//   offset NAME row column element      where it is in shared memory
+//   register NAME value register        which register a view's value is
+// A map's value counts through the modes of the thread's partition, first mode fastest. The names
+// are those of `cargo xtask layout`, and tests/layouts compares every line with it.
 //
 // The host's compiler is enough, with CuTe's and CUDA's headers:
 //   g++ -x c++ -std=c++17 -w -I include -I $CUTLASS_DIR/include -I $CUDA_HOME/include \
@@ -16,7 +20,42 @@
 namespace {
 
 using namespace cute;
-using namespace fa2::teaching;
+
+// The types of the teaching kernel.
+struct Teaching {
+  static constexpr int D = fa2::teaching::D, BM = fa2::teaching::BM, BN = fa2::teaching::BN;
+  static constexpr int WARPS = fa2::teaching::THREADS / fa2::WARP;
+  static constexpr char const* COPIES = "half-row";
+  using Mma = fa2::teaching::Mma;
+  using SmemQ = fa2::teaching::TileRow;
+  using SmemKv = fa2::teaching::TileRow;
+  using SmemVt = fa2::teaching::TileCol;
+  using G2s = fa2::teaching::G2sRow;
+  using S2rA = fa2::teaching::S2rA;
+  using S2rB = fa2::teaching::S2rB;
+  using S2rBt = fa2::teaching::S2rBt;
+  using R2s = fa2::teaching::R2sC;
+  using S2g = fa2::teaching::S2gRow;
+};
+
+// The types of a general kernel.
+template <class Config>
+struct General {
+  static constexpr int D = Config::HEAD_DIM, BM = Config::BLOCK_M, BN = Config::BLOCK_N;
+  static constexpr int WARPS = Config::WARPS;
+  static constexpr char const* COPIES = "whole-row";
+  using Element = typename Config::Element;
+  using Mma = fa2::TiledMma<Config>;
+  using SmemQ = fa2::QTile<Config>;
+  using SmemKv = fa2::KvTile<Config>;
+  using SmemVt = fa2::VtTile<Config>;
+  using G2s = fa2::G2s<Config>;
+  using S2rA = fa2::S2rQ<Mma, Element>;
+  using S2rB = fa2::S2rK<Mma, Element>;
+  using S2rBt = fa2::S2rVt<Mma, Element>;
+  using R2s = fa2::R2s<Mma, Element>;
+  using S2g = fa2::S2g<Config>;
+};
 
 template <class Printed>
 void show(char const* name, Printed const& layout) {
@@ -25,10 +64,27 @@ void show(char const* name, Printed const& layout) {
   printf("\n");
 }
 
+// A layout of threads and values, with the tile that it covers.
+template <class Printed>
+void show(char const* name, Printed const& layout, int rows, int columns) {
+  show(name, layout);
+  printf("tile %s %d %d\n", name, rows, columns);
+}
+
+template <class Copy>
+int tile_rows() {
+  return size(get<0>(typename Copy::Tiler_MN{}));
+}
+
+template <class Copy>
+int tile_columns() {
+  return size(get<1>(typename Copy::Tiler_MN{}));
+}
+
 // One line a coordinate of each thread's partition; `partition` takes a thread.
 template <class Partition>
-void map(char const* name, Partition const& partition) {
-  for (int thread = 0; thread < THREADS; ++thread) {
+void map(char const* name, int threads, Partition const& partition) {
+  for (int thread = 0; thread < threads; ++thread) {
     auto coordinates = partition(thread);
     for (int value = 0; value < int(size(coordinates)); ++value) {
       auto at = coordinates(value);
@@ -37,8 +93,25 @@ void map(char const* name, Partition const& partition) {
   }
 }
 
+// What a copy reads, of a tile of coordinates.
+template <class Copy, class Tile>
+void source(char const* name, Tile const& tile) {
+  show(name, Copy{}.get_layoutS_TV(), tile_rows<Copy>(), tile_columns<Copy>());
+  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_S(tile); };
+  map(name, int(size(Copy{})), of);
+}
+
+// What a copy writes.
+template <class Copy, class Tile>
+void target(char const* name, Tile const& tile) {
+  show(name, Copy{}.get_layoutD_TV(), tile_rows<Copy>(), tile_columns<Copy>());
+  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_D(tile); };
+  map(name, int(size(Copy{})), of);
+}
+
 template <class Tile>
 void offsets(char const* name, Tile const& tile) {
+  show(name, tile);
   for (int row = 0; row < int(size<0>(tile)); ++row) {
     for (int column = 0; column < int(size<1>(tile)); ++column) {
       printf("offset %s %d %d %d\n", name, row, column, int(tile(row, column)));
@@ -46,63 +119,77 @@ void offsets(char const* name, Tile const& tile) {
   }
 }
 
+template <class View>
+void registers(char const* name, View const& view) {
+  show(name, view);
+  for (int value = 0; value < int(size(view)); ++value) {
+    printf("register %s %d %d\n", name, value, int(view(value)));
+  }
+}
+
+template <class Kernel>
+void print_all() {
+  constexpr Int<Kernel::D> d{};
+  constexpr Int<Kernel::BM> m{};
+  constexpr Int<Kernel::BN> n{};
+  using Mma = typename Kernel::Mma;
+  auto const mma = [](int thread) { return Mma{}.get_slice(thread); };
+  auto const md = make_identity_tensor(make_shape(m, d));
+  auto const nd = make_identity_tensor(make_shape(n, d));
+  auto const dn = make_identity_tensor(make_shape(d, n));
+  auto const mn = make_identity_tensor(make_shape(m, n));
+  int const threads = size(Mma{});
+  printf("sizes %d %d %d %d %s\n", int(d), int(m), int(n), Kernel::WARPS, Kernel::COPIES);
+
+  // Global to shared; the teaching kernel copies V by columns of its transposed view.
+  source<typename Kernel::G2s>("g2s_row", md);
+  if constexpr (std::is_same_v<Kernel, Teaching>) {
+    source<fa2::teaching::G2sCol>("g2s_col", dn);
+  }
+  offsets("smem_q", typename Kernel::SmemQ{});
+  offsets("smem_kv", typename Kernel::SmemKv{});
+  offsets("smem_vt", typename Kernel::SmemVt{});
+
+  // Shared to register: what a lane addresses, and what its registers hold afterwards.
+  source<typename Kernel::S2rA>("s2r_a_source", md);
+  target<typename Kernel::S2rA>("s2r_a", md);
+  source<typename Kernel::S2rB>("s2r_b_source", nd);
+  target<typename Kernel::S2rB>("s2r_b", nd);
+  source<typename Kernel::S2rBt>("s2r_bt_source", dn);
+  target<typename Kernel::S2rBt>("s2r_bt", dn);
+
+  // The operands and the sum of S = Q K^T.
+  int const tile_m = tile_size<0>(Mma{});
+  int const tile_n = tile_size<1>(Mma{});
+  int const tile_k = tile_size<2>(Mma{});
+  show("mma_a", Mma{}.get_layoutA_TV(), tile_m, tile_k);
+  show("mma_b", Mma{}.get_layoutB_TV(), tile_n, tile_k);
+  show("mma_c", Mma{}.get_layoutC_TV(), tile_m, tile_n);
+  map("mma_a", threads, [&](int thread) { return mma(thread).partition_A(md); });
+  map("mma_b", threads, [&](int thread) { return mma(thread).partition_B(nd); });
+  map("mma_c", threads, [&](int thread) { return mma(thread).partition_C(mn); });
+
+  // Register numbers, and P's from C to A.
+  auto const c = partition_fragment_C(Mma{}, make_shape(m, n)).layout();
+  registers("fragment_a", make_layout(partition_shape_A(Mma{}, make_shape(m, d))));
+  registers("fragment_b", make_layout(partition_shape_B(Mma{}, make_shape(n, d))));
+  registers("fragment_c", c);
+  registers("c_to_a", c.compose(fa2::c_to_a_layout<Mma, Kernel::BM, Kernel::BN>()));
+
+  // The epilogue.
+  target<typename Kernel::R2s>("r2s", md);
+  target<typename Kernel::S2g>("s2g", md);
+}
+
 }  // namespace
 
 int main() {
-  // Every tile is 64 x 64; its coordinates are (m,d), (n,d), (d,n), (m,n) or (m,k).
-  auto const tile = make_identity_tensor(Shape<Int<64>, Int<64>>{});
-  auto const mma = [](int thread) { return Mma{}.get_slice(thread); };
-
-  // Global to shared.
-  show("g2s_row", G2sRow{}.get_layoutS_TV());
-  show("g2s_row_tile", typename G2sRow::Tiler_MN{});
-  show("g2s_col", G2sCol{}.get_layoutS_TV());
-  map("g2s_row", [&](int thread) { return G2sRow{}.get_slice(thread).partition_S(tile); });
-  map("g2s_col", [&](int thread) { return G2sCol{}.get_slice(thread).partition_S(tile); });
-
-  // Shared memory.
-  show("smem_row", TileRow{});
-  show("smem_col", TileCol{});
-  offsets("smem_row", TileRow{});
-  offsets("smem_col", TileCol{});
-
-  // The operands and sums of the products.
-  show("mma_a", Mma{}.get_layoutA_TV());
-  show("mma_b", Mma{}.get_layoutB_TV());
-  show("mma_c", Mma{}.get_layoutC_TV());
-  map("mma_a", [&](int thread) { return mma(thread).partition_A(tile); });
-  map("mma_b", [&](int thread) { return mma(thread).partition_B(tile); });
-  map("mma_c", [&](int thread) { return mma(thread).partition_C(tile); });
-
-  // Shared to register: what a lane addresses, and what its registers hold afterwards.
-  show("s2r_a_source", S2rA{}.get_layoutS_TV());
-  show("s2r_a", S2rA{}.get_layoutD_TV());
-  show("s2r_b_source", S2rB{}.get_layoutS_TV());
-  show("s2r_b", S2rB{}.get_layoutD_TV());
-  show("s2r_bt_source", S2rBt{}.get_layoutS_TV());
-  show("s2r_bt", S2rBt{}.get_layoutD_TV());
-  map("s2r_a_source", [&](int thread) { return S2rA{}.get_slice(thread).partition_S(tile); });
-  map("s2r_a", [&](int thread) { return S2rA{}.get_slice(thread).partition_D(tile); });
-  map("s2r_b_source", [&](int thread) { return S2rB{}.get_slice(thread).partition_S(tile); });
-  map("s2r_b", [&](int thread) { return S2rB{}.get_slice(thread).partition_D(tile); });
-  map("s2r_bt_source", [&](int thread) { return S2rBt{}.get_slice(thread).partition_S(tile); });
-  map("s2r_bt", [&](int thread) { return S2rBt{}.get_slice(thread).partition_D(tile); });
-
-  // Fragments, and P from C to A.
-  auto const c = partition_fragment_C(Mma{}, Shape<Int<BM>, Int<BN>>{});
-  auto const c_to_a = fa2::c_to_a_layout<Mma, BM, BN>();
-  show("fragment_a", make_layout(partition_shape_A(Mma{}, Shape<Int<BM>, Int<D>>{})));
-  show("fragment_b", make_layout(partition_shape_B(Mma{}, Shape<Int<BN>, Int<D>>{})));
-  show("fragment_c", c.layout());
-  show("c_to_a", c.layout().compose(c_to_a));
-  for (int value = 0; value < int(size(c_to_a)); ++value) {
-    printf("register c_to_a %d %d\n", value, int(c.layout()(c_to_a(value))));
-  }
-
-  // The epilogue.
-  show("r2s", R2sC{}.get_layoutD_TV());
-  show("s2g", S2gRow{}.get_layoutD_TV());
-  map("r2s", [&](int thread) { return R2sC{}.get_slice(thread).partition_D(tile); });
-  map("s2g", [&](int thread) { return S2gRow{}.get_slice(thread).partition_D(tile); });
+  using fa2::FwdConfig;
+  using fa2::MaskKind;
+  print_all<Teaching>();
+  // Rows of 64 bytes, and two 16-row tiles a warp.
+  print_all<General<FwdConfig<fa2::f16, 96, MaskKind::none, 128, 64, 4, 1>>>();
+  // Two atoms of 128-byte rows side by side, and K/V tiles smaller than Q's.
+  print_all<General<FwdConfig<fa2::f16, 128, MaskKind::none, 64, 32, 4, 1>>>();
   return 0;
 }

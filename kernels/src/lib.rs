@@ -1,8 +1,9 @@
 //! FlashAttention-2's forward in CUDA C++ with CuTe: a fatbin, and the table of what is in it.
 //!
 //! The kernels serve the same problems as `fa2-cubecl`, and their sources mirror its files' names.
-//! Here are no CUDA calls: whoever launches loads [`FATBIN`], looks a [`KernelInfo`]'s name up, and
-//! passes the one [`FwdParams`].
+//! Without the feature `launch` there are no CUDA calls: whoever launches loads [`FATBIN`], looks a
+//! [`KernelInfo`]'s name up, and passes the one [`FwdParams`]. With it, the module `launch` runs them
+//! in CubeCL's stream.
 //!
 //! ```no_run
 //! use fa2_cute::{Choice, Dtype, FwdProblem, Gpu, MaskKind, choose};
@@ -22,13 +23,16 @@
 //! # Ok::<(), fa2_cute::ChooseError>(())
 //! ```
 
+mod choose;
+mod error;
 mod kernels;
+#[cfg(feature = "launch")]
+pub mod launch;
 mod params;
 
-pub use kernels::{
-    Choice, ChooseError, Dtype, Family, FwdProblem, Gpu, KernelInfo, MaskKind, choose, kernel,
-    kernels,
-};
+pub use choose::{Choice, FwdProblem, Gpu, choose, choose_kernel, teaching_grid};
+pub use error::ChooseError;
+pub use kernels::{Dtype, Family, KernelInfo, MaskKind, kernel, kernels};
 pub use params::{FwdParams, FwdStrides, TeachingParams};
 
 /// Machine code of the kernels for several architectures, and PTX for those that come after; for

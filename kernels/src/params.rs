@@ -2,7 +2,7 @@
 //!
 //! Device addresses are plain numbers here: this crate touches no device memory.
 
-use crate::kernels::{Choice, FwdProblem};
+use crate::choose::{Choice, FwdProblem};
 
 /// Strides of a `[batch, heads, rows, columns]` tensor with contiguous columns, in elements.
 #[repr(C)]

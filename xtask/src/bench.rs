@@ -1,39 +1,103 @@
 //! `cargo xtask bench`: our speed on this machine's NVIDIA GPU, then that of PyTorch's kernels.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::{Args, ValueEnum};
 
 use crate::{binary, gpu, process, progress, setup, workspace};
 
-/// Our record of the whole grid.
-const OURS: &str = "target/bench/ours.json";
-/// Ours and the peers' together.
-const MERGED: &str = "target/bench/forward.json";
-
-/// With arguments, runs `fa2-bench` with them. Without, measures the forward over the whole grid,
-/// then PyTorch's kernels at the same shapes where PyTorch is installed, and prints the ratios.
-pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
-    gpu::require()?;
-    setup::for_building()?;
-    let mut bench = binary::build("fa2-bench")?;
-    progress::heading("Measuring ours");
-    if !arguments.is_empty() {
-        return process::stream(bench.args(arguments));
-    }
-    let root = workspace::root();
-    let ours = root.join(OURS);
-    std::fs::create_dir_all(ours.parent().unwrap_or(root.as_ref()))?;
-    process::stream(
-        bench
-            .args(["forward", "--stock", "4096", "--out"])
-            .arg(&ours),
-    )?;
-    peers(&ours, &root.join(MERGED))
+/// What to measure.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Implementations of ours, separated by commas: cubecl, cute.
+    #[arg(long, value_delimiter = ',', default_values = ["cubecl"])]
+    paths: Vec<String>,
+    /// Shapes, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["paper"])]
+    grids: Vec<Grid>,
+    /// Refuse any GPU but an Ampere one.
+    #[arg(long)]
+    require_ampere: bool,
+    /// Folder for records and charts.
+    #[arg(long, default_value = "target/bench")]
+    out: PathBuf,
+    /// Run `fa2-bench` with these arguments instead, such as `-- overhead`; `-- --help` lists them.
+    #[arg(last = true, value_name = "ARGS")]
+    raw: Vec<OsString>,
 }
 
-fn peers(ours: &Path, merged: &Path) -> Result<()> {
+/// A set of shapes.
+#[derive(Clone, Copy, ValueEnum)]
+enum Grid {
+    /// The FlashAttention-2 paper's: 16k tokens, 2048 columns over all heads.
+    Paper,
+    /// The article's rows, in the article's way.
+    Article,
+}
+
+impl Grid {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Article => "article",
+        }
+    }
+
+    /// What `fa2-bench` is called with.
+    fn command(self) -> &'static [&'static str] {
+        match self {
+            // Burn's own attention too, where the goal is stated.
+            Self::Paper => &["forward", "--stock", "4096"],
+            Self::Article => &["article"],
+        }
+    }
+
+    /// Name of the record.
+    fn record(self) -> &'static str {
+        match self {
+            Self::Paper => "forward.json",
+            Self::Article => "article.json",
+        }
+    }
+}
+
+/// Measures each grid, then PyTorch's kernels at the same shapes where PyTorch is installed; writes
+/// the records and draws their charts.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    gpu::require()?;
+    setup::for_building()?;
+    let has_cute = options.paths.iter().any(|path| path == "cute");
+    let build = || match has_cute {
+        true => binary::build_with_kernels("fa2-bench"),
+        false => binary::build("fa2-bench"),
+    };
+    if !options.raw.is_empty() {
+        return process::stream(build()?.args(&options.raw));
+    }
+    std::fs::create_dir_all(&options.out)?;
+    for &grid in &options.grids {
+        let mut bench = build()?;
+        progress::heading(&format!("Measuring ours: {} grid", grid.name()));
+        let record = options.out.join(grid.record());
+        bench.args(grid.command());
+        bench.args(["--paths", &options.paths.join(","), "--out"]);
+        bench.arg(&record);
+        if options.require_ampere {
+            bench.arg("--require-ampere");
+        }
+        process::stream(&mut bench)?;
+        peers(grid, &record)?;
+        let mut plot = build()?;
+        let charts = record.with_extension("");
+        process::stream(plot.arg("plot").arg(&record).arg("--out").arg(charts))?;
+    }
+    Ok(())
+}
+
+/// Adds PyTorch's rows to `record`.
+fn peers(grid: Grid, record: &Path) -> Result<()> {
     if process::capture(process::python().args(["-c", "import torch"])).is_err() {
         progress::note("peers skipped: this Python has no torch (python3 -m pip install torch)");
         return Ok(());
@@ -42,9 +106,9 @@ fn peers(ours: &Path, merged: &Path) -> Result<()> {
     process::stream(
         process::python()
             .arg(workspace::root().join("benches/peers.py"))
-            .args(["--grid", "paper", "--merge"])
-            .arg(ours)
+            .args(["--grid", grid.name(), "--merge"])
+            .arg(record)
             .arg("--out")
-            .arg(merged),
+            .arg(record),
     )
 }

@@ -11,7 +11,7 @@ use crate::{binary, process, progress, setup};
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     require()?;
     setup::for_building()?;
-    let mut suite = binary::build("fa2-gpu-suite")?;
+    let mut suite = binary::build_with_kernels("fa2-gpu-suite")?;
     progress::heading("Running the GPU suite");
     process::stream(suite.args(arguments))
 }

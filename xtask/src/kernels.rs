@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,7 +11,8 @@ use crate::{process, progress, setup, workspace};
 /// Says which units of `kernels/src` to compile; `.cargo/config.toml` sets it to none for plain builds.
 const UNITS: &str = "FA2_CUTE_UNITS";
 const NO_UNITS: &str = "none";
-const ALL_UNITS: &str = "all";
+/// Every unit.
+pub(crate) const ALL_UNITS: &str = "all";
 const TESTED_UNITS: &str = "teaching,fwd_f16_d64";
 
 /// Compiles every kernel, or the units that the variable names, and prints a line for each one and
@@ -26,15 +28,11 @@ pub(crate) fn test() -> Result<()> {
 }
 
 fn build(command: &str, units: &str) -> Result<()> {
-    let tools = setup::for_kernels()?;
+    setup::for_kernels()?;
     progress::heading("Compiling the CUDA C++ kernels (all units take minutes)");
-    process::stream(
-        process::cargo()
-            .args([command, "--release", "--package", "fa2-cute"])
-            .env(UNITS, units)
-            .env("CUDA_HOME", &tools.cuda)
-            .env("CUTLASS_DIR", &tools.cutlass),
-    )?;
+    let mut cargo = process::cargo();
+    cargo.args([command, "--release", "--package", "fa2-cute"]);
+    process::stream(compiled(&mut cargo, units))?;
     let report = report()?;
     println!(
         "{:6} {:40} {:>9} {:>7} {:>7} {:>7}",
@@ -52,6 +50,14 @@ fn build(command: &str, units: &str) -> Result<()> {
     }
     ensure!(spilling == 0, "{spilling} kernels spill registers");
     Ok(())
+}
+
+/// `cargo`, so that it compiles these units of `kernels/src`.
+///
+/// The build script finds the tools in the target folder by itself. `CUDA_HOME` would name them too,
+/// but CubeCL's driver bindings watch it, and all of Burn would be compiled anew.
+pub(crate) fn compiled<'a>(cargo: &'a mut Command, units: &str) -> &'a mut Command {
+    cargo.env(UNITS, units)
 }
 
 /// ptxas's figures of the newest build.

@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod gpu;
 mod kernels;
+mod layout;
 mod process;
 mod progress;
 mod ptx;
@@ -43,12 +44,14 @@ enum Command {
     /// Run the conformance suite on this machine's NVIDIA GPU.
     Gpu(Arguments),
     /// Measure the speed on this machine's NVIDIA GPU, against PyTorch where it is installed.
-    Bench(Arguments),
+    Bench(bench::Options),
     /// Compile a kernel configuration without a GPU: registers, spills, SASS census, and its measures in
     /// the PTX machine.
     Ptx(Arguments),
     /// Compile the CUDA C++ kernels without a GPU: registers and spills of each.
     Kernels,
+    /// Print or draw an index map of the kernels: its layout, its formula, and who owns what.
+    Layout(layout::Options),
 }
 
 /// Arguments that go to the program behind the command as they are.
@@ -86,9 +89,10 @@ fn run(command: &Command) -> Result<()> {
         Command::Tidy => tidy::run(&command_names()),
         Command::Setup => setup::for_code_checks().map(drop),
         Command::Gpu(arguments) => gpu::run(&arguments.rest),
-        Command::Bench(arguments) => bench::run(&arguments.rest),
+        Command::Bench(options) => bench::run(options),
         Command::Ptx(arguments) => ptx::run(&arguments.rest),
         Command::Kernels => kernels::run(),
+        Command::Layout(options) => layout::run(options),
     }
 }
 

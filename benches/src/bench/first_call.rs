@@ -4,7 +4,8 @@
 //! does with whatever kernel it runs first.
 
 use crate::arguments::{ConfigArgs, DtypeArg};
-use crate::suite::engine::Loaded;
+use crate::engine::Engine;
+use crate::suite::loaded::Loaded;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use cubecl::future::block_on;
@@ -47,6 +48,7 @@ fn measure<E: KernelElement>(config: &ConfigArgs) -> Result<()> {
     let case = Case::new("first", 1, 2, 256, config.d as usize).causal(causal);
     let sync = || block_on(client.sync()).map_err(|error| anyhow!("{error:?}"));
     let loaded = Loaded::new(&client, &case, &inputs::generate::<E>(&case, 1));
+    let tensors = loaded.tensors(&client);
     sync()?;
     let opening = Tile {
         block_m: 64,
@@ -65,7 +67,9 @@ fn measure<E: KernelElement>(config: &ConfigArgs) -> Result<()> {
     ];
     for (name, plan) in calls {
         let started = Instant::now();
-        loaded.launch(&client, Some(plan))?;
+        Engine::CubeCl(Some(plan))
+            .launch(&client, &loaded.problem, &tensors)
+            .map_err(anyhow::Error::msg)?;
         sync()?;
         println!(
             "{name}: {:.1} ms ({})",

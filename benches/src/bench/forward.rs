@@ -1,16 +1,18 @@
-//! Device time of the forward: CUDA events around windows of launches, plans interleaved by round.
+//! Device time of the forward over the FlashAttention-2 paper's grid.
 
 use crate::arguments::{DtypeArg, SoftmaxArg, TileArg};
+use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
-use crate::bench::record::{Record, Row, driver};
+use crate::bench::record::{Record, Row};
 use crate::bench::shape::{ELEMENTS, paper};
 use crate::bench::stock;
 use crate::bench::verify::verify;
-use anyhow::{Context, Result, anyhow};
+use crate::bench::window::{Window, interleave};
+use crate::engine::{Engine, EngineArg};
+use anyhow::Result;
 use clap::Args;
 use cubecl::client::Client;
-use cubecl::future::block_on;
-use fa2_cubecl::{FwdConfig, FwdPlan, MaskKind, Problem, choose, forward, gpu};
+use fa2_cubecl::{FwdConfig, FwdPlan, MaskKind, Problem, choose, gpu};
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,6 +24,9 @@ const WINDOW_MS: f64 = 20.0;
 /// Options of `fa2-bench forward`.
 #[derive(Debug, Args)]
 pub struct ForwardArgs {
+    /// Implementations.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl"])]
+    paths: Vec<EngineArg>,
     /// Element types.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
     dtypes: Vec<DtypeArg>,
@@ -49,15 +54,11 @@ pub struct ForwardArgs {
     /// Rounds; the median counts.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
-    /// Index of the CUDA device.
-    #[arg(long, default_value_t = 0)]
-    device: usize,
+    #[command(flatten)]
+    machine: MachineArgs,
     /// Write the record here as JSON, and as CSV beside it.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Commit to note in the record.
-    #[arg(long, default_value = "unknown")]
-    commit: String,
 }
 
 /// Runs `fa2-bench forward`.
@@ -65,33 +66,20 @@ pub struct ForwardArgs {
 /// # Errors
 /// Where there is no usable GPU, a result is wrong, or a file can't be written.
 pub fn run(args: &ForwardArgs) -> Result<()> {
-    let device = cubecl::Device::cuda(args.device).context("no CUDA device")?;
-    let client = device.client();
+    let machine = Machine::open(&args.machine)?;
+    let client = &machine.client;
     let mut rows = Vec::new();
     for &dtype in &args.dtypes {
         rows.extend(match dtype {
-            DtypeArg::F16 => measure_type::<f16>(&client, args, dtype)?,
-            DtypeArg::Bf16 => measure_type::<bf16>(&client, args, dtype)?,
+            DtypeArg::F16 => measure_type::<f16>(client, args, dtype)?,
+            DtypeArg::Bf16 => measure_type::<bf16>(client, args, dtype)?,
         });
     }
-    print_table(&rows);
-    if let Some(path) = &args.out {
-        let record = Record {
-            gpu: client.properties().identity.name.clone(),
-            driver: driver(),
-            date: jiff::Zoned::now().date().to_string(),
-            commit: args.commit.clone(),
-            versions: serde_json::json!({ "burn": "0.22.1", "cubecl": "0.11.3" }),
-            method: format!(
-                "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, plans interleaved, after a warm-up window; inputs N(0,1), contiguous, LSE written",
-                args.rounds
-            ),
-            rows,
-        };
-        record.write(path)?;
-        println!("record: {}", path.display());
-    }
-    Ok(())
+    let method = format!(
+        "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, kernels interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous, LSE written",
+        args.rounds
+    );
+    machine.finish(rows, method, args.out.as_deref())
 }
 
 fn measure_type<E: KernelElement>(
@@ -118,7 +106,7 @@ fn measure_type<E: KernelElement>(
         ));
         rows.extend(measure_problem(client, args, &pool, problem)?);
         if args.stock == Some(problem.seq_q) {
-            rows.push(stock::measure(problem, args.device, args.rounds)?);
+            rows.push(stock::measure(problem, args.machine.device(), args.rounds)?);
         }
         progress.inc(1);
     }
@@ -126,7 +114,22 @@ fn measure_type<E: KernelElement>(
     Ok(rows)
 }
 
-/// Plans to measure: forced ones, or the chosen.
+/// Kernels to measure: forced ones, or the chosen.
+fn engines(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<Engine>> {
+    let mut engines = Vec::new();
+    for path in &args.paths {
+        match path {
+            EngineArg::Cubecl => {
+                let plans = plans(client, args, problem)?;
+                engines.extend(plans.into_iter().map(|plan| Engine::CubeCl(Some(plan))));
+            }
+            EngineArg::Cute => engines.push(path.chosen()),
+        }
+    }
+    Ok(engines)
+}
+
+/// Plans of the CubeCL kernel.
 fn plans(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<FwdPlan>> {
     let chosen = choose(problem, gpu(client)?)?;
     let mut configs = vec![chosen.config];
@@ -161,63 +164,26 @@ fn measure_problem<E: KernelElement>(
     pool: &Pool<E>,
     problem: &Problem,
 ) -> Result<Vec<Row>> {
-    let plans = plans(client, args, problem)?;
-    let mut windows = Vec::new();
-    for &plan in &plans {
-        verify(client, pool, problem, Some(plan))?;
-        // Launches of a window, from the time of a few after the first.
-        let first = window(client, pool, problem, plan, 3)?;
-        let launches = (WINDOW_MS / first).ceil().max(1.0) as usize;
-        window(client, pool, problem, plan, launches)?;
-        windows.push((plan, launches, Vec::new()));
-    }
-    for _ in 0..args.rounds {
-        for (plan, launches, ms) in &mut windows {
-            ms.push(window(client, pool, problem, *plan, *launches)?);
-        }
-    }
-    let row = |(plan, _, ms): (FwdPlan, usize, Vec<f64>)| {
-        let note = format!("{} section {}", plan.config, plan.section);
-        Row::forward("cubecl", problem, note, ms)
-    };
-    Ok(windows.into_iter().map(row).collect())
-}
-
-/// Milliseconds of one launch, from a window of `launches`.
-fn window<E: KernelElement>(
-    client: &Client,
-    pool: &Pool<E>,
-    problem: &Problem,
-    plan: FwdPlan,
-    launches: usize,
-) -> Result<f64> {
     let sets: Vec<_> = (0..SETS).map(|set| pool.tensors(problem, set)).collect();
-    let (result, duration) = client
-        .profile(
-            || {
-                (0..launches).try_for_each(|launch| {
-                    let tensors = sets[launch % SETS].clone();
-                    forward(client, problem, tensors, Some(plan)).map(|_| ())
-                })
-            },
-            "forward",
-        )
-        .map_err(|error| anyhow!("{error:?}"))?;
-    result?;
-    let ticks = block_on(duration.resolve()).context("the device measured no time")?;
-    Ok(ticks.duration().as_secs_f64() * 1e3 / launches as f64)
-}
-
-fn print_table(rows: &[Row]) {
-    println!(
-        "{:8} {:5} {:>4} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8}  plan",
-        "path", "dtype", "D", "S", "causal", "min ms", "median", "max", "TFLOP/s"
-    );
-    for row in rows {
-        let [least, median, most] = row.ms;
-        println!(
-            "{:8} {:5} {:>4} {:>6} {:>6} {least:>8.4} {median:>8.4} {most:>8.4} {:>8.1}  {}",
-            row.path, row.dtype, row.d, row.sq, row.causal, row.tflops, row.note
-        );
+    let sets = &sets;
+    let mut engines = engines(client, args, problem)?;
+    let mut windows = Vec::new();
+    for engine in &mut engines {
+        // What its own heuristics leave open is fixed here, and checked before it is timed.
+        *engine = engine
+            .launch(client, problem, &sets[0])
+            .map_err(anyhow::Error::msg)?;
+        verify(client, pool, problem, &sets[0].o.handle)?;
+        let engine = *engine;
+        let launch = move |at: usize| {
+            let launched = engine.launch(client, problem, &sets[at % SETS]);
+            launched.map(drop).map_err(anyhow::Error::msg)
+        };
+        windows.push(Window::queued(client, Box::new(launch), WINDOW_MS)?);
     }
+    interleave(&mut windows, args.rounds)?;
+    let row = |(engine, window): (&Engine, Window<'_>)| {
+        Row::forward(engine.arg().name(), problem, engine.to_string(), window.ms)
+    };
+    Ok(engines.iter().zip(windows).map(row).collect())
 }

@@ -1,13 +1,19 @@
-//! The benchmark: device time of the forward, of a first call, and host time of a call.
+//! The benchmark: device time of the forward, of a first call, and host time of a call; and charts
+//! of what was measured.
 
+pub mod article;
+pub mod backward;
 pub mod first_call;
 pub mod forward;
+pub mod machine;
 pub mod overhead;
+pub mod plot;
 pub mod pool;
 pub mod record;
 pub mod shape;
 pub mod stock;
 pub mod verify;
+pub mod window;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -22,8 +28,14 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Device time of the forward over a grid of shapes.
+    /// Device time of the forward over the FlashAttention-2 paper's grid.
     Forward(forward::ForwardArgs),
+    /// Device time of the forward over the article's rows, by its method.
+    Article(article::ArticleArgs),
+    /// Device time of the backward over the same grid.
+    Backward(backward::BackwardArgs),
+    /// Charts of a record.
+    Plot(plot::PlotArgs),
     /// Time of the first call of a kernel in this process, compilation included.
     FirstCall(first_call::FirstCallArgs),
     /// Host time of a call, of the kernel and of the op.
@@ -39,6 +51,9 @@ enum Command {
 pub fn run(args: &BenchArgs) -> Result<()> {
     match &args.command {
         Command::Forward(args) => forward::run(args),
+        Command::Article(args) => article::run(args),
+        Command::Backward(args) => backward::run(args),
+        Command::Plot(args) => plot::run(args),
         Command::FirstCall(args) => first_call::run(args),
         Command::Overhead(args) => overhead::run(args),
         Command::Suite(args) => crate::suite::run(args),

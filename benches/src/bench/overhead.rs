@@ -3,7 +3,7 @@
 use crate::suite::engine::Loaded;
 use anyhow::{Context, Result, anyhow};
 use burn::tensor::{Device, Distribution, Tensor};
-use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention};
+use burn_fa2::{FlashAttentionOptions, flash_attention};
 use clap::Args;
 use cubecl::future::block_on;
 use fa2_testing::{Case, inputs};
@@ -31,15 +31,23 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
     // So small that the GPU keeps up, and the host is what is measured.
     let case = Case::new("overhead", 1, 1, 64, 64);
     let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
-    let launch = || Ok(loaded.launch(&client, None).map(|_| ())?);
-    report("kernel launch", args, &launch, &sync)?;
-    let allocate = || {
-        let output = [64 * 64 * size_of::<f16>(), 64 * size_of::<f32>()].map(|n| client.empty(n));
-        loaded.launch(&client, None)?;
-        drop(output);
-        Ok(())
-    };
-    report("kernel launch, outputs allocated", args, &allocate, &sync)?;
+    let tensors = loaded.tensors(&client);
+    for engine in engines() {
+        let launch = || {
+            let launched = engine.chosen().launch(&client, &loaded.problem, &tensors);
+            launched.map(drop).map_err(anyhow::Error::msg)
+        };
+        report(&format!("{} launch", engine.name()), args, &launch, &sync)?;
+        let allocate = || {
+            let output =
+                [64 * 64 * size_of::<f16>(), 64 * size_of::<f32>()].map(|n| client.empty(n));
+            launch()?;
+            drop(output);
+            Ok(())
+        };
+        let name = format!("{} launch, outputs allocated", engine.name());
+        report(&name, args, &allocate, &sync)?;
+    }
 
     let device = Device::cuda(0);
     let random = || {
@@ -47,7 +55,6 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
             .cast(burn::tensor::DType::F16)
     };
     let [q, k, v] = [random(), random(), random()];
-    let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
     let sync = || device.sync().map_err(|error| anyhow!("{error:?}"));
     // What Burn's own layers cost around one launch of a kernel that its fusion can't merge.
     let flip = || {
@@ -55,11 +62,22 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
         Ok(())
     };
     report("Burn's flip", args, &flip, &sync)?;
-    let op = || {
-        drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
-        Ok(())
-    };
-    report("op", args, &op, &sync)
+    for engine in engines() {
+        let options = FlashAttentionOptions::default().with_strategy(engine.strategy());
+        let op = || {
+            drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
+            Ok(())
+        };
+        report(&format!("op on {}", engine.name()), args, &op, &sync)?;
+    }
+    Ok(())
+}
+
+/// What this build has.
+fn engines() -> impl Iterator<Item = EngineArg> {
+    [EngineArg::Cubecl, EngineArg::Cute]
+        .into_iter()
+        .filter(|&engine| engine == EngineArg::Cubecl || has_cute())
 }
 
 /// Calls of a burst: few enough that no queue between the threads is full.

@@ -2,18 +2,18 @@
 
 use anyhow::{Context, Result};
 use fa2_cubecl::{Dtype, Mask, Problem};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// One measured shape on one path.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// fwd, bwd, ...
-    pub pass: &'static str,
+    pub pass: String,
     /// The implementation.
     pub path: String,
     /// f16 or bf16.
-    pub dtype: &'static str,
+    pub dtype: String,
     /// Batch entries.
     pub b: usize,
     /// Query heads.
@@ -41,16 +41,34 @@ pub struct Row {
 impl Row {
     /// A forward row from the milliseconds of all rounds.
     #[must_use]
-    pub fn forward(path: &str, problem: &Problem, note: String, mut ms: Vec<f64>) -> Self {
+    pub fn forward(path: &str, problem: &Problem, note: String, ms: Vec<f64>) -> Self {
+        Self::of("fwd", path, problem, note, ms, problem.flops())
+    }
+
+    /// A backward row: five products where the forward has two.
+    #[must_use]
+    pub fn backward(path: &str, problem: &Problem, note: String, ms: Vec<f64>) -> Self {
+        Self::of("bwd", path, problem, note, ms, 2.5 * problem.flops())
+    }
+
+    fn of(
+        pass: &str,
+        path: &str,
+        problem: &Problem,
+        note: String,
+        mut ms: Vec<f64>,
+        flops: f64,
+    ) -> Self {
         ms.sort_by(f64::total_cmp);
         let ms = [ms[0], ms[ms.len() / 2], ms[ms.len() - 1]];
         Self {
-            pass: "fwd",
+            pass: pass.into(),
             path: path.into(),
             dtype: match problem.dtype {
                 Dtype::F16 => "f16",
                 Dtype::Bf16 => "bf16",
-            },
+            }
+            .into(),
             b: problem.batch,
             h: problem.heads_q,
             hkv: problem.heads_kv,
@@ -60,19 +78,25 @@ impl Row {
             causal: problem.mask != Mask::None,
             note,
             ms,
-            tflops: problem.flops() / ms[1] / 1e9,
+            tflops: flops / ms[1] / 1e9,
             gbps: None,
         }
     }
 }
 
 /// Rows with the facts of their machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The GPU's name.
     pub gpu: String,
     /// The driver's version.
     pub driver: String,
+    /// Processor and cores.
+    #[serde(default)]
+    pub machine: String,
+    /// Largest clocks of multiprocessors and memory, and the power limit.
+    #[serde(default)]
+    pub clocks: String,
     /// Day of the run.
     pub date: String,
     /// Commit of the code.
@@ -86,6 +110,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// Where the file can't be read or is none.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is no record of measurements", path.display()))
+    }
+
     /// Writes `path` and, beside it, the rows as CSV.
     ///
     /// # Errors
@@ -121,18 +155,4 @@ impl Record {
         let csv_path = path.with_extension("csv");
         std::fs::write(&csv_path, csv).with_context(|| csv_path.display().to_string())
     }
-}
-
-/// Version of the NVIDIA driver, as the kernel module reports it.
-#[must_use]
-pub fn driver() -> String {
-    // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let is_version = |word: &&str| {
-        word.split('.').count() >= 2 && word.starts_with(|c: char| c.is_ascii_digit())
-    };
-    text.split_whitespace()
-        .find(is_version)
-        .unwrap_or("unknown")
-        .to_owned()
 }

@@ -1,27 +1,28 @@
-//! A result is checked before it is timed: the last rows of one head against the f64 oracle.
+//! A result is checked before it is timed: rows of one head against the f64 oracle.
 
 use crate::bench::pool::Pool;
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use cubecl::client::Client;
-use fa2_cubecl::{FwdPlan, Mask, Problem, forward};
+use cubecl::server::Handle;
+use fa2_cubecl::{BwdPlan, BwdTensors, Mask, Problem, TensorRef, backward, forward};
 use fa2_machine::KernelElement;
+use fa2_testing::gradient::{ExpectedGradients, Operands};
 use fa2_testing::{Case, Causal, Expected};
+use rayon::prelude::*;
 
 /// Query rows that are compared.
 const ROWS: usize = 64;
 
-/// Runs `problem` once and compares the last rows of its last head.
+/// Compares the last rows of the last head of O, which `problem` on set 0 of `pool` has given.
 ///
 /// # Errors
-/// Where the launch fails or the result is wrong.
+/// Where the device fails or the result is wrong.
 pub fn verify<E: KernelElement>(
     client: &Client,
     pool: &Pool<E>,
     problem: &Problem,
-    plan: Option<FwdPlan>,
-) -> Result<FwdPlan> {
-    let tensors = pool.tensors(problem, 0);
-    let plan = forward(client, problem, tensors.clone(), plan)?;
+    output: &Handle,
+) -> Result<()> {
     let Problem {
         batch,
         heads_q,
@@ -36,12 +37,8 @@ pub fn verify<E: KernelElement>(
     let last = elements - rows * head_dim..elements;
 
     let from = (last.start * size_of::<E>()) as u64;
-    let unused = tensors.o.handle.size_in_used() - (elements * size_of::<E>()) as u64;
-    let tail = tensors.o.handle.offset_start(from).offset_end(unused);
-    let bytes = client
-        .read_one(tail)
-        .map_err(|error| anyhow::anyhow!("{error:?}"))?;
-    let actual: Vec<E> = bytemuck::pod_collect_to_vec(&bytes[..]);
+    let unused = output.size_in_used() - (elements * size_of::<E>()) as u64;
+    let actual: Vec<E> = read(client, output.clone().offset_start(from).offset_end(unused))?;
 
     // With bottom-right alignment the last rows of a head are a problem of their own.
     let causal = match problem.mask {
@@ -53,8 +50,85 @@ pub fn verify<E: KernelElement>(
         .causal(causal)
         .scaled(f64::from(problem.scale));
     let head = (elements - seq_k * head_dim)..elements;
-    let [q, k, v] = &pool.host;
+    let [q, k, v, _] = &pool.host;
     let report = Expected::new(&case, &q[last], &k[head.clone()], &v[head]).output(&actual);
     ensure!(report.passed, "{problem:?}: {report}");
-    Ok(plan)
+    Ok(())
+}
+
+/// Rows of the problem that the gradients are compared on; the oracle's work grows with their square.
+const GRADIENT_ROWS: usize = 512;
+
+/// Runs the backward kernels of `plan` on the first rows of `pool` and compares the gradients of one
+/// head, then runs all of `problem` and looks for elements that are not finite.
+///
+/// # Errors
+/// Where a launch fails or a result is wrong.
+pub fn verify_gradients<E: KernelElement>(
+    client: &Client,
+    pool: &Pool<E>,
+    problem: &Problem,
+    plan: BwdPlan,
+) -> Result<()> {
+    let sums = plan.config.query_sums();
+    let run = |problem: &Problem| {
+        forward(client, problem, pool.tensors(problem, 0), None)?;
+        let tensors = pool.gradients(problem, 0);
+        backward(client, problem, tensors.clone(), sums, Some(plan))?;
+        let elements = problem.batch * problem.heads_q * problem.seq_q * problem.head_dim;
+        let bytes = (elements * size_of::<E>()) as u64;
+        let gradient = |tensor: TensorRef| {
+            let unused = tensor.handle.size_in_used() - bytes;
+            read::<E>(client, tensor.handle.offset_end(unused))
+        };
+        let BwdTensors { d_q, d_kv, .. } = tensors;
+        let tensors = d_q.into_iter().chain(d_kv.into_iter().flatten());
+        tensors.map(gradient).collect::<Result<Vec<_>>>()
+    };
+    let rows = GRADIENT_ROWS.min(problem.seq_q);
+    let small = Problem {
+        batch: 1,
+        heads_q: 1,
+        heads_kv: 1,
+        seq_q: rows,
+        seq_k: rows,
+        ..*problem
+    };
+    let causal = match problem.mask {
+        Mask::None => Causal::None,
+        Mask::Causal(_) => Causal::BottomRight,
+    };
+    let case = Case::new("gradients", 1, 1, rows, problem.head_dim)
+        .causal(causal)
+        .scaled(f64::from(problem.scale));
+    let part = |tensor: usize| pool.host[tensor][..rows * problem.head_dim].to_vec();
+    let operands = Operands {
+        q: part(0),
+        k: part(1),
+        v: part(2),
+        d_o: part(3),
+        d_lse: None,
+    };
+    let found = run(&small)?;
+    ExpectedGradients::new(&case, &operands)
+        .judge(&found[0], &found[1], &found[2])
+        .map_err(|wrong| anyhow!("{problem:?}: {wrong}"))?;
+    for (name, values) in ["dQ", "dK", "dV"].into_iter().zip(run(problem)?) {
+        let bad = values
+            .par_iter()
+            .filter(|value| !value.to_f64().is_finite());
+        let bad = bad.count();
+        ensure!(
+            bad == 0,
+            "{problem:?}: {bad} elements of {name} are not finite"
+        );
+    }
+    Ok(())
+}
+
+fn read<E: KernelElement>(client: &Client, handle: Handle) -> Result<Vec<E>> {
+    let bytes = client
+        .read_one(handle)
+        .map_err(|error| anyhow!("{error:?}"))?;
+    Ok(bytemuck::pod_collect_to_vec(&bytes[..]))
 }

@@ -1,15 +1,15 @@
 //! Every case against the f64 oracle, in the chosen plan and in the forced ones.
 
+use crate::engine::{Engine, EngineArg};
 use crate::suite::SuiteArgs;
-use crate::suite::engine::{Loaded, Output};
+use crate::suite::loaded::{Loaded, Output};
 use crate::suite::plans;
 use crate::suite::tally::Tally;
 use cubecl::client::Client;
-use fa2_cubecl::{FwdPlan, Gpu};
+use fa2_cubecl::{Gpu, Problem};
 use fa2_machine::KernelElement;
 use fa2_testing::{ARTICLE, CASES, Case, Expected, REPLAY, inputs};
 use half::f16;
-use std::fmt::Display;
 
 /// The article's absolute and relative tolerance (claim V1).
 const ARTICLE_TOLERANCE: f64 = 2e-3;
@@ -39,15 +39,29 @@ pub fn check<E: KernelElement>(client: &Client, gpu: Gpu, args: &SuiteArgs, tall
         .filter(|c| is_kernel_case(c) && args.selects(c))
     {
         let prepared = Prepared::<E>::new(client, case);
-        let name = format!("{} {case}", E::NAME);
-        prepared.check(client, None, format!("{name} [chosen]"), tally);
-        if args.chosen_only || case.products() > FORCED_PRODUCTS {
-            continue;
+        for engine in args.engines() {
+            prepared.check(client, case, engine.chosen(), tally);
+            if args.chosen_only || case.products() > FORCED_PRODUCTS {
+                continue;
+            }
+            for forced in forced(engine, &prepared.loaded.problem, gpu) {
+                prepared.check(client, case, forced, tally);
+            }
         }
-        for plan in plans::forced(&prepared.loaded.problem, gpu) {
-            let name = format!("{name} [{}, section {}]", plan.config, plan.section);
-            prepared.check(client, Some(plan), name, tally);
-        }
+    }
+}
+
+/// Every kernel of `engine` for `problem`.
+fn forced(engine: EngineArg, problem: &Problem, gpu: Gpu) -> Vec<Engine> {
+    match engine {
+        EngineArg::Cubecl => plans::forced(problem, gpu)
+            .into_iter()
+            .map(|plan| Engine::CubeCl(Some(plan)))
+            .collect(),
+        EngineArg::Cute => plans::cute(problem)
+            .into_iter()
+            .map(|kernel| Engine::Cute(Some(kernel)))
+            .collect(),
     }
 }
 
@@ -60,13 +74,10 @@ impl<E: KernelElement> Prepared<E> {
         }
     }
 
-    fn check(&self, client: &Client, plan: Option<FwdPlan>, name: impl Display, tally: &mut Tally) {
-        let output = self
-            .loaded
-            .launch(client, plan)
-            .map_err(|error| error.to_string())
-            .and_then(|_| self.loaded.read(client));
-        tally.record(name, output.and_then(|output| self.judge(&output)));
+    fn check(&self, client: &Client, case: &Case, engine: Engine, tally: &mut Tally) {
+        let output = self.loaded.run(client, engine);
+        let result = output.and_then(|output| self.judge(&output));
+        tally.record(format!("{} {case} [{engine}]", E::NAME), result);
     }
 
     fn judge(&self, output: &Output<E>) -> Result<(), String> {
@@ -76,42 +87,4 @@ impl<E: KernelElement> Prepared<E> {
         }
         Ok(())
     }
-}
-
-/// Runs the article's shapes with its own tolerance and prints the largest error beside the
-/// article's.
-pub fn check_article(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
-    let mut largest: f64 = 0.0;
-    for case in ARTICLE.iter().filter(|case| args.selects(case)) {
-        let prepared = Prepared::<f16>::new(client, case);
-        let result = prepared
-            .loaded
-            .launch(client, None)
-            .map_err(|error| error.to_string())
-            .and_then(|_| prepared.loaded.read(client))
-            .and_then(|output| {
-                let mut worst = 0.0;
-                for (actual, expected) in output
-                    .output
-                    .iter()
-                    .zip(&prepared.expected.reference.output)
-                {
-                    let error = (actual.to_f64() - expected).abs();
-                    let bound = ARTICLE_TOLERANCE * (1.0 + expected.abs());
-                    if error.is_nan() || error > bound {
-                        return Err(format!("error {error:.2e} against a bound of {bound:.2e}"));
-                    }
-                    worst = f64::max(worst, error);
-                }
-                largest = largest.max(worst);
-                Ok(())
-            });
-        tally.record(format!("{case} [article's tolerance]"), result);
-    }
-    if largest == 0.0 {
-        return; // The filter left none of the shapes.
-    }
-    tally.say(format!(
-        "article's shapes: largest absolute error {largest:.2e} (the article saw {ARTICLE_ERROR:.2e})"
-    ));
 }

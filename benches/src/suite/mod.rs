@@ -1,18 +1,23 @@
-//! The conformance suite on a GPU: the kernel against the f64 oracle, poisoned and repeated.
+//! The conformance suite on a GPU: the kernels against the f64 oracle, poisoned and repeated.
 
+pub mod article;
+pub mod backward;
 pub mod conformance;
-pub mod engine;
 pub mod extras;
 pub mod fragment_map;
 pub mod large;
+pub mod loaded;
 pub mod memory;
 pub mod op;
+pub mod ordering;
 pub mod plans;
 pub mod repeat;
+pub mod strides;
 pub mod tally;
 
-use anyhow::{Context, Result, bail};
-use clap::Parser;
+use crate::engine::{EngineArg, has_cute};
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Parser, ValueEnum};
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
 use tally::Tally;
@@ -36,11 +41,51 @@ pub struct SuiteArgs {
     /// Plans that the heuristics choose, and no forced ones.
     #[arg(long)]
     chosen_only: bool,
+    /// Only these parts; without it, all.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    parts: Vec<Part>,
+    /// Engines to check; without it, all that this build has.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    engines: Vec<EngineArg>,
+}
+
+/// A part of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The fragment map, the grid and the article's shapes.
+    Forward,
+    /// The same launch many times.
+    Repeat,
+    /// Both compilers' kernels in one stream.
+    Ordering,
+    /// The op through Burn.
+    Op,
+    /// The gradients, of the kernels and of the op.
+    Backward,
+    /// Memory of a call, and tensors of over 2^31 elements.
+    Large,
 }
 
 impl SuiteArgs {
+    fn has(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
     fn device(&self) -> usize {
         self.device
+    }
+
+    fn repeats(&self) -> usize {
+        self.repeats
+    }
+
+    fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
+        let all = [EngineArg::Cubecl, EngineArg::Cute];
+        let asked = move |engine: &EngineArg| match self.engines.is_empty() {
+            true => *engine == EngineArg::Cubecl || has_cute(),
+            false => self.engines.contains(engine),
+        };
+        all.into_iter().filter(asked)
     }
 
     fn selects(&self, case: &fa2_testing::Case) -> bool {
@@ -58,19 +103,43 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     let client = device.client();
     let gpu = fa2_cubecl::gpu(&client)?;
     println!("{} (sm_{})", client.properties().identity.name, gpu.sm);
+    if args.engines.is_empty() && !has_cute() {
+        println!("without the CuTe kernels: this build has none (see kernels/README.md)");
+    }
+    ensure!(
+        has_cute() || !args.engines.contains(&EngineArg::Cute),
+        "--engines cute: this build has no CuTe kernels (see kernels/README.md)"
+    );
     let mut tally = Tally::new(progress());
-    fragment_map::check(&client, &mut tally);
-    conformance::check::<f16>(&client, gpu, args, &mut tally);
-    conformance::check::<bf16>(&client, gpu, args, &mut tally);
-    conformance::check_article(&client, args, &mut tally);
-    repeat::check(&client, args, &mut tally);
-    op::check::<f16>(args, &mut tally);
-    op::check::<bf16>(args, &mut tally);
-    op::check_threads(args, &mut tally);
-    op::check_devices(args, &mut tally);
-    extras::check(args, &mut tally);
-    memory::check(&client, args, &mut tally);
-    large::check(&client, args, &mut tally);
+    if args.has(Part::Forward) {
+        fragment_map::check(&client, &mut tally);
+        conformance::check::<f16>(&client, gpu, args, &mut tally);
+        conformance::check::<bf16>(&client, gpu, args, &mut tally);
+        article::check(&client, args, &mut tally);
+    }
+    if args.has(Part::Repeat) {
+        repeat::check(&client, args, &mut tally);
+        backward::check_repeats(&client, gpu, args, &mut tally);
+    }
+    if args.has(Part::Ordering) {
+        ordering::check(&client, args, &mut tally);
+    }
+    if args.has(Part::Op) {
+        op::check::<f16>(args, &mut tally);
+        op::check::<bf16>(args, &mut tally);
+        op::check_threads(args, &mut tally);
+        op::check_devices(args, &mut tally);
+        extras::check(args, &mut tally);
+    }
+    if args.has(Part::Backward) {
+        backward::check::<f16>(&client, gpu, args, &mut tally);
+        backward::check::<bf16>(&client, gpu, args, &mut tally);
+        strides::check(args, &mut tally);
+    }
+    if args.has(Part::Large) {
+        memory::check(&client, args, &mut tally);
+        large::check(&client, args, &mut tally);
+    }
     let failed = tally.finish();
     if failed > 0 {
         bail!("{failed} checks failed");

@@ -1,12 +1,11 @@
 //! The op on a CUDA device: every case through Burn's tensors, from several threads, and its
 //! gradient.
 
+use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, DeviceType, Element as BurnElement, Tensor, TensorData};
-use burn_fa2::{
-    CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
-};
+use burn_fa2::{CausalAlignment, FlashAttentionOptions, Mask, try_flash_attention_with_lse};
 use fa2_machine::KernelElement;
 use fa2_testing::{CASES, Case, Causal, Expected, Qkv, REPLAY, Storage, Stored, inputs};
 use half::f16;
@@ -21,8 +20,14 @@ const SEED: u64 = 21;
 pub fn check<E: KernelElement + BurnElement>(args: &SuiteArgs, tally: &mut Tally) {
     let device = Device::cuda(args.device());
     for case in CASES.iter().chain(REPLAY).filter(|case| args.selects(case)) {
-        let name = format!("{} {case} [op]", <E as fa2_testing::Element>::NAME);
-        tally.record(name, conforms::<E>(case, &device));
+        let qkv = inputs::generate::<E>(case, SEED);
+        let expected = Expected::of(case, &qkv);
+        for engine in args.engines() {
+            let result = run(case, &qkv, &device, engine)
+                .and_then(|(output, lse)| expected.judge(&output, &lse));
+            let dtype = <E as fa2_testing::Element>::NAME;
+            tally.record(format!("{dtype} {case} [op on {}]", engine.name()), result);
+        }
     }
 }
 
@@ -33,9 +38,19 @@ pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
         .kv_heads(2)
         .causal(Causal::BottomRight);
     let qkv = inputs::generate::<f16>(&case, SEED);
-    let expected = run::<f16>(&case, &qkv, &device);
-    let result = std::thread::scope(|scope| {
-        let call = || (0..CALLS).all(|_| run::<f16>(&case, &qkv, &device) == expected);
+    for engine in args.engines() {
+        let name = engine.name();
+        tally.record(
+            format!("{case} [op on {name}, {THREADS} threads x {CALLS} calls]"),
+            threads(&case, &qkv, &device, engine),
+        );
+    }
+}
+
+fn threads(case: &Case, qkv: &Qkv<f16>, device: &Device, engine: EngineArg) -> Result<(), String> {
+    let expected = run::<f16>(case, qkv, device, engine);
+    std::thread::scope(|scope| {
+        let call = || (0..CALLS).all(|_| run::<f16>(case, qkv, device, engine) == expected);
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(call)).collect();
         // A thread that panicked is as wrong as one that saw other bits.
         let wrong = threads
@@ -47,11 +62,7 @@ pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
             (Ok(_), 0) => Ok(()),
             (Ok(_), wrong) => Err(format!("{wrong} of {THREADS} threads saw other results")),
         }
-    });
-    tally.record(
-        format!("{case} [op, {THREADS} threads x {CALLS} calls]"),
-        result,
-    );
+    })
 }
 
 /// Calls on every CUDA device in turn, from one thread: each must give the bits of the first
@@ -63,37 +74,35 @@ pub fn check_devices(args: &SuiteArgs, tally: &mut Tally) {
         return;
     }
     let qkv = inputs::generate::<f16>(&case, SEED);
-    let results: Vec<_> = devices
-        .iter()
-        .chain(&devices)
-        .map(|device| run::<f16>(&case, &qkv, device))
-        .collect();
-    let result = results.iter().try_for_each(|result| match result {
-        Err(error) => Err(error.clone()),
-        Ok(_) if *result == results[0] => Ok(()),
-        Ok(_) => Err("another device gave other bits".to_owned()),
-    });
-    tally.record(
-        format!("{case} [op, {} devices in turn]", devices.len()),
-        result,
-    );
+    for engine in args.engines() {
+        let results: Vec<_> = devices
+            .iter()
+            .chain(&devices)
+            .map(|device| run::<f16>(&case, &qkv, device, engine))
+            .collect();
+        let result = results.iter().try_for_each(|result| match result {
+            Err(error) => Err(error.clone()),
+            Ok(_) if *result == results[0] => Ok(()),
+            Ok(_) => Err("another device gave other bits".to_owned()),
+        });
+        let (name, count) = (engine.name(), devices.len());
+        tally.record(
+            format!("{case} [op on {name}, {count} devices in turn]"),
+            result,
+        );
+    }
 }
 
-fn conforms<E: KernelElement + BurnElement>(case: &Case, device: &Device) -> Result<(), String> {
-    let qkv = inputs::generate::<E>(case, SEED);
-    let (output, lse) = run(case, &qkv, device)?;
-    Expected::of(case, &qkv).judge(&output, &lse)
-}
-
-/// O and LSE of the op, forced onto the kernel.
+/// O and LSE of the op, forced onto an engine.
 fn run<E: KernelElement + BurnElement>(
     case: &Case,
     qkv: &Qkv<E>,
     device: &Device,
+    engine: EngineArg,
 ) -> Result<(Vec<E>, Vec<f32>), String> {
     let [q, k, v] = [&qkv.q, &qkv.k, &qkv.v].map(|stored| tensor(stored, case.storage, device));
-    let (o, lse) =
-        try_flash_attention_with_lse(q, k, v, options(case)).map_err(|error| error.to_string())?;
+    let (o, lse) = try_flash_attention_with_lse(q, k, v, options(case, engine))
+        .map_err(|error| error.to_string())?;
     let data = |data: TensorData| data.try_to_vec::<E>().map_err(|error| format!("{error:?}"));
     let lse = lse
         .into_data()
@@ -125,13 +134,19 @@ fn tensor<E: KernelElement + BurnElement>(
     }
 }
 
-fn options(case: &Case) -> FlashAttentionOptions {
-    let options = FlashAttentionOptions::default()
-        .with_strategy(Strategy::CubeCl)
-        .with_mask(match case.causal {
-            Causal::None => Mask::None,
-            Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
-            Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
-        });
-    options.with_scale(case.scale_value())
+fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
+    FlashAttentionOptions::default()
+        .with_strategy(engine.strategy())
+        .with_mask(mask(case))
+        .with_scale(case.scale_value())
+}
+
+/// The case's mask, as the op takes it.
+#[must_use]
+pub fn mask(case: &Case) -> Mask {
+    match case.causal {
+        Causal::None => Mask::None,
+        Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),
+        Causal::TopLeft => Mask::Causal(CausalAlignment::TopLeft),
+    }
 }

@@ -1,7 +1,11 @@
-//! The forced plans of the suite: every stage count, and for the article's head size every tile,
-//! copy map and softmax too.
+//! What the suite forces. Of the CubeCL kernel every stage count, and for the article's head size
+//! every tile, copy map and softmax too; of the CuTe kernels all that serve.
 
-use fa2_cubecl::{FwdConfig, FwdPlan, Gpu, MaskKind, Problem, Rescale, RowCopy, Tile};
+use fa2_cubecl::{
+    Dtype, FwdConfig, FwdPlan, Gpu, Mask, MaskKind, Problem, Rescale, RowCopy, Tile,
+    compiled_head_dim,
+};
+use fa2_cute::{Family, KernelInfo};
 
 /// Tiles that are tried where they are valid and fit: (block_m, block_n, warps).
 const TILES: [(u32, u32, u32); 6] = [
@@ -54,4 +58,25 @@ pub fn forced(problem: &Problem, gpu: Gpu) -> Vec<FwdPlan> {
         }
     }
     plans
+}
+
+/// The general CuTe kernels of `problem`'s type, mask and head size, in this build.
+#[must_use]
+pub fn cute(problem: &Problem) -> Vec<&'static KernelInfo> {
+    let mask = match problem.mask {
+        Mask::None => fa2_cute::MaskKind::None,
+        Mask::Causal(_) => fa2_cute::MaskKind::Causal,
+    };
+    let dtype = match problem.dtype {
+        Dtype::F16 => fa2_cute::Dtype::F16,
+        Dtype::Bf16 => fa2_cute::Dtype::Bf16,
+    };
+    let head_dim = compiled_head_dim(problem.head_dim as u32);
+    let serves = |kernel: &&KernelInfo| {
+        kernel.is_built
+            && kernel.family == Family::General
+            && (kernel.dtype, kernel.mask) == (dtype, mask)
+            && Some(kernel.head_dim) == head_dim
+    };
+    fa2_cute::kernels().iter().filter(serves).collect()
 }

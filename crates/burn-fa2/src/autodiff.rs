@@ -12,39 +12,34 @@
 //! Q, K and V are kept by the checkpointer, so that a memory-bound producer of theirs may be
 //! recomputed; of S and P nothing is kept.
 
-use burn::{
-    backend::{
-        Autodiff, Backend, TensorMetadata,
-        autodiff::{
-            NodeId,
-            checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
-            grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
-        },
-        tensor::FloatTensor,
+use burn::backend::{
+    Autodiff, Backend, TensorMetadata,
+    autodiff::{
+        NodeId,
+        checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
+        grads::Gradients,
+        ops::{Backward, Ops, OpsKind},
     },
-    tensor::Shape,
+    tensor::FloatTensor,
 };
 
-use crate::{
-    backend::{Call, FlashAttentionOps},
-    composed,
-};
+use crate::backend::{BackwardCall, Call, FlashAttentionOps};
+
+/// What either node keeps: Q, K, V by their nodes, O, LSE.
+type State<B> = ([NodeId; 3], FloatTensor<B>, FloatTensor<B>, Call);
 
 /// The node of O.
 #[derive(Debug)]
 struct OutputBackward;
 
 impl<B: Backend + FlashAttentionOps> Backward<B, 3> for OutputBackward {
-    /// Q, K, V by their nodes, O, LSE.
-    type State = ([NodeId; 3], FloatTensor<B>, FloatTensor<B>, Call);
+    type State = State<B>;
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, saved: &mut Checkpointer) {
         let d_o = grads.consume::<B>(&ops.node);
-        let (inputs, o, lse, call) = ops.state.clone();
-        let delta = composed::delta::<B>(d_o.clone(), o);
-        let operands = inputs.map(|id| saved.retrieve_node_output(id));
-        register::<B, _>(ops, grads, operands, [lse, d_o, delta], call);
+        let (_, _, lse, _) = &ops.state;
+        let d_lse = B::float_zeros(lse.shape(), &lse.device(), lse.dtype().into());
+        register::<B>(ops, grads, saved, d_o, d_lse);
     }
 }
 
@@ -53,31 +48,31 @@ impl<B: Backend + FlashAttentionOps> Backward<B, 3> for OutputBackward {
 struct LseBackward;
 
 impl<B: Backend + FlashAttentionOps> Backward<B, 3> for LseBackward {
-    /// Q, K, V by their nodes, LSE.
-    type State = ([NodeId; 3], FloatTensor<B>, Call);
+    type State = State<B>;
 
     fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, saved: &mut Checkpointer) {
-        let delta = B::float_neg(grads.consume::<B>(&ops.node));
-        let (inputs, lse, call) = ops.state.clone();
-        let operands: [FloatTensor<B>; 3] = inputs.map(|id| saved.retrieve_node_output(id));
-        let [q, _, v] = &operands;
-        let ([batch, heads, seq, _], [.., value_dim]) =
-            (q.shape().dims::<4>(), v.shape().dims::<4>());
-        let shape = Shape::new([batch, heads, seq, value_dim]);
-        let d_o = B::float_zeros(shape, &q.device(), q.dtype().into());
-        register::<B, _>(ops, grads, operands, [lse, d_o, delta], call);
+        let d_lse = grads.consume::<B>(&ops.node);
+        let (_, o, ..) = &ops.state;
+        let d_o = B::float_zeros(o.shape(), &o.device(), o.dtype().into());
+        register::<B>(ops, grads, saved, d_o, d_lse);
     }
 }
 
 /// Runs the backward pass and hands the gradients to the parents that want them.
-fn register<B: FlashAttentionOps, S>(
-    ops: Ops<S, 3>,
+fn register<B: FlashAttentionOps>(
+    ops: Ops<State<B>, 3>,
     grads: &mut Gradients,
-    [q, k, v]: [FloatTensor<B>; 3],
-    [lse, d_o, delta]: [FloatTensor<B>; 3],
-    call: Call,
+    saved: &mut Checkpointer,
+    d_o: FloatTensor<B>,
+    d_lse: FloatTensor<B>,
 ) {
-    let (d_q, d_k, d_v) = B::fa2_backward(q, k, v, lse, d_o, delta, call);
+    let (inputs, o, lse, call) = ops.state;
+    let [q, k, v] = inputs.map(|id| saved.retrieve_node_output(id));
+    let call = BackwardCall {
+        forward: call,
+        wanted: ops.parents.each_ref().map(Option::is_some),
+    };
+    let (d_q, d_k, d_v) = B::fa2_backward(q, k, v, o, lse, d_o, d_lse, call);
     for (parent, gradient) in ops.parents.into_iter().zip([d_q, d_k, d_v]) {
         if let Some(node) = parent {
             grads.register::<B>(node.id, gradient);
@@ -97,6 +92,7 @@ impl<B: Backend + FlashAttentionOps, C: CheckpointStrategy> FlashAttentionOps fo
         let (o, lse) = B::fa2_forward(q_inner, k_inner, v_inner, call);
 
         let guards = inputs.map(|input| input.node());
+        let kept = o.clone();
         let o_node = match OutputBackward
             .prepare::<C>(guards)
             .compute_bound()
@@ -112,7 +108,7 @@ impl<B: Backend + FlashAttentionOps, C: CheckpointStrategy> FlashAttentionOps fo
         let lse_node = match LseBackward.prepare::<C>(guards).compute_bound().stateful() {
             OpsKind::Tracked(mut prep) => {
                 let ids = inputs.map(|input| prep.checkpoint(input));
-                prep.finish((ids, lse.clone(), call), lse)
+                prep.finish((ids, kept, lse.clone(), call), lse)
             }
             OpsKind::UnTracked(prep) => prep.finish(lse),
         };
@@ -126,7 +122,8 @@ impl<B: Backend + FlashAttentionOps, C: CheckpointStrategy> FlashAttentionOps fo
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
         _: FloatTensor<Self>,
-        _: Call,
+        _: FloatTensor<Self>,
+        _: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
         // The macro asks for this body, but Burn never nests autodiff.
         unreachable!("burn has first-order gradients only")

@@ -10,6 +10,15 @@ pub(crate) struct Call {
     pub(crate) mask: Mask,
     pub(crate) scale: f64,
     pub(crate) path: Path,
+    pub(crate) deterministic: bool,
+}
+
+/// What is not a tensor, in the backward pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BackwardCall {
+    pub(crate) forward: Call,
+    /// Whether dQ, dK and dV are asked for. One that is not may be anything of its shape.
+    pub(crate) wanted: [bool; 3],
 }
 
 /// The passes, on operands that have been validated.
@@ -31,16 +40,17 @@ pub(crate) trait FlashAttentionOps: Backend {
         call: Call,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// dQ, dK and dV, from `dS = P * (dO V^T - delta)` with `delta = rowsum(dO * O) - dLSE`.
+    /// dQ, dK and dV of what `fa2_forward` gave, for the gradients of both outputs.
     #[fusion(meta = metadata::backward)]
     fn fa2_backward(
         q: FloatTensor<Self>,
         k: FloatTensor<Self>,
         v: FloatTensor<Self>,
+        o: FloatTensor<Self>,
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
-        delta: FloatTensor<Self>,
-        call: Call,
+        d_lse: FloatTensor<Self>,
+        call: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 }
 
@@ -49,7 +59,7 @@ pub(crate) trait FlashAttentionOps: Backend {
 mod metadata {
     use burn::{backend::fusion::custom::TensorSpec, tensor::Shape};
 
-    use super::Call;
+    use super::{BackwardCall, Call};
     use crate::{composed, validate::Sizes};
 
     pub(super) fn forward(
@@ -70,10 +80,11 @@ mod metadata {
         q: &TensorSpec,
         k: &TensorSpec,
         v: &TensorSpec,
+        _o: &TensorSpec,
         _lse: &TensorSpec,
         _d_o: &TensorSpec,
-        _delta: &TensorSpec,
-        _: &Call,
+        _d_lse: &TensorSpec,
+        _: &BackwardCall,
     ) -> (TensorSpec, TensorSpec, TensorSpec) {
         (q.clone(), k.clone(), v.clone())
     }
@@ -103,13 +114,14 @@ macro_rules! impl_composed {
                 q: FloatTensor<Self>,
                 k: FloatTensor<Self>,
                 v: FloatTensor<Self>,
+                o: FloatTensor<Self>,
                 lse: FloatTensor<Self>,
                 d_o: FloatTensor<Self>,
-                delta: FloatTensor<Self>,
-                call: Call,
+                d_lse: FloatTensor<Self>,
+                call: BackwardCall,
             ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-                let saved = crate::composed::Saved { q, k, v, lse };
-                crate::composed::backward::<Self>(saved, d_o, delta, call)
+                let saved = crate::composed::Saved { q, k, v, o, lse };
+                crate::composed::backward::<Self>(saved, d_o, d_lse, call)
             }
         }
     };

@@ -19,7 +19,7 @@ use burn::{
 };
 
 use crate::{
-    backend::Call,
+    backend::BackwardCall,
     options::{CausalAlignment, Mask},
     validate::Sizes,
 };
@@ -51,6 +51,7 @@ pub(crate) struct Saved<B: Backend> {
     pub(crate) q: FloatTensor<B>,
     pub(crate) k: FloatTensor<B>,
     pub(crate) v: FloatTensor<B>,
+    pub(crate) o: FloatTensor<B>,
     pub(crate) lse: FloatTensor<B>,
 }
 
@@ -117,20 +118,22 @@ pub(crate) fn forward<B: Backend>(
     )
 }
 
-/// dQ, dK and dV.
+/// dQ, dK and dV, from the gradients of O and of LSE.
 pub(crate) fn backward<B: Backend>(
     saved: Saved<B>,
     d_o: FloatTensor<B>,
-    delta: FloatTensor<B>,
-    call: Call,
+    d_lse: FloatTensor<B>,
+    call: BackwardCall,
 ) -> (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>) {
-    let Saved { q, k, v, lse } = saved;
+    let Saved { q, k, v, o, lse } = saved;
     let (dtype, device) = (q.dtype(), q.device());
     let sizes = Sizes::new(q.shape().dims(), k.shape().dims(), v.shape().dims());
     if sizes.without_scores() {
-        let zeros = |like: &FloatTensor<B>| B::float_zeros(like.shape(), &device, float(dtype));
-        return (zeros(&q), zeros(&k), zeros(&v));
+        return no_gradients::<B>([&q, &k, &v]);
     }
+    let [wants_q, wants_k, wants_v] = call.wanted;
+    let call = call.forward;
+    let delta = B::float_sub(delta::<B>(d_o.clone(), o), d_lse);
     let factor = product_dtype::<B>(dtype, &device);
     let [q, k, v, d_o] = [q, k, v, d_o].map(|operand| B::float_cast(operand, factor));
     let columns = |rows| {
@@ -153,20 +156,39 @@ pub(crate) fn backward<B: Backend>(
     // The products below sum over the group of query heads that share a key head.
     let d_o = group::<B>(d_o, sizes.heads_kv);
     let p_cast = group::<B>(B::float_cast(p.clone(), factor), sizes.heads_kv);
-    let d_v = B::float_matmul(B::float_transpose(p_cast), d_o.clone());
-    let d_p = B::float_matmul(d_o, B::float_transpose(v));
-    let d_p = B::float_cast(ungroup::<B>(d_p, sizes.heads_q), softmax_dtype(dtype));
-    let d_s = B::float_mul(p, B::float_sub(d_p, columns(delta)));
-    let d_s = B::float_mul_scalar(d_s, call.scale.into());
-    let d_s = group::<B>(B::float_cast(d_s, factor), sizes.heads_kv);
-    let d_q = ungroup::<B>(B::float_matmul(d_s.clone(), k), sizes.heads_q);
-    let d_k = B::float_matmul(B::float_transpose(d_s), group::<B>(q, sizes.heads_kv));
+    // Of what is not wanted, the operand itself has the right shape.
+    let (mut d_q, mut d_k, mut d_v) = (q.clone(), k.clone(), v.clone());
+    if wants_v {
+        d_v = B::float_matmul(B::float_transpose(p_cast), d_o.clone());
+    }
+    if wants_q || wants_k {
+        let d_p = B::float_matmul(d_o, B::float_transpose(v));
+        let d_p = B::float_cast(ungroup::<B>(d_p, sizes.heads_q), softmax_dtype(dtype));
+        let d_s = B::float_mul(p, B::float_sub(d_p, columns(delta)));
+        let d_s = B::float_mul_scalar(d_s, call.scale.into());
+        let d_s = group::<B>(B::float_cast(d_s, factor), sizes.heads_kv);
+        if wants_q {
+            d_q = ungroup::<B>(B::float_matmul(d_s.clone(), k), sizes.heads_q);
+        }
+        if wants_k {
+            d_k = B::float_matmul(B::float_transpose(d_s), group::<B>(q, sizes.heads_kv));
+        }
+    }
     let [d_q, d_k, d_v] = [d_q, d_k, d_v].map(|gradient| B::float_cast(gradient, float(dtype)));
     (d_q, d_k, d_v)
 }
 
+/// Zeros for Q, K and V.
+pub(crate) fn no_gradients<B: Backend>(
+    operands: [&FloatTensor<B>; 3],
+) -> (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>) {
+    let [d_q, d_k, d_v] = operands
+        .map(|operand| B::float_zeros(operand.shape(), &operand.device(), operand.dtype().into()));
+    (d_q, d_k, d_v)
+}
+
 /// `rowsum(dO * O)`.
-pub(crate) fn delta<B: Backend>(d_o: FloatTensor<B>, o: FloatTensor<B>) -> FloatTensor<B> {
+fn delta<B: Backend>(d_o: FloatTensor<B>, o: FloatTensor<B>) -> FloatTensor<B> {
     let sums = softmax_dtype(o.dtype());
     let [batch, heads, seq, _] = o.shape().dims();
     let products = B::float_mul(B::float_cast(d_o, sums), B::float_cast(o, sums));

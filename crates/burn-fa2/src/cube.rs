@@ -1,11 +1,11 @@
-//! The passes on Burn's CubeCL backend: the kernel where it was chosen, separate operations
+//! The passes on Burn's CubeCL backend: a kernel where one was chosen, separate operations
 //! elsewhere.
 
 use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
 
 use crate::{
-    backend::{Call, FlashAttentionOps},
+    backend::{BackwardCall, Call, FlashAttentionOps},
     composed::{self, Saved, Scores},
     strategy::Path,
 };
@@ -19,25 +19,33 @@ impl FlashAttentionOps for CubeBackend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         match call.path {
             #[cfg(feature = "cuda")]
-            Path::Kernel => crate::kernel::forward(q, k, v, call),
+            Path::CubeCl | Path::Cute => crate::kernel::forward(q, k, v, call),
             #[cfg(not(feature = "cuda"))]
-            Path::Kernel => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
             Path::Composed => {
                 composed::forward::<Self>(q, k, v, Scores::new(call.mask, call.scale))
             }
         }
     }
 
-    // The gradient is composed on every path until there is a backward kernel.
     fn fa2_backward(
         q: FloatTensor<Self>,
         k: FloatTensor<Self>,
         v: FloatTensor<Self>,
+        o: FloatTensor<Self>,
         lse: FloatTensor<Self>,
         d_o: FloatTensor<Self>,
-        delta: FloatTensor<Self>,
-        call: Call,
+        d_lse: FloatTensor<Self>,
+        call: BackwardCall,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        composed::backward::<Self>(Saved { q, k, v, lse }, d_o, delta, call)
+        let saved = Saved { q, k, v, o, lse };
+        match call.forward.path {
+            // The CuTe kernels have no backward pass of their own.
+            #[cfg(feature = "cuda")]
+            Path::CubeCl | Path::Cute => crate::kernel::backward(saved, d_o, d_lse, call),
+            #[cfg(not(feature = "cuda"))]
+            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::Composed => composed::backward::<Self>(saved, d_o, d_lse, call),
+        }
     }
 }

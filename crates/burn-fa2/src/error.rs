@@ -2,6 +2,8 @@
 
 use burn::tensor::DType;
 
+use crate::options::Strategy;
+
 /// Why an attention was not computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -87,9 +89,15 @@ pub enum FlashAttentionError {
         /// `[batch, heads_q, seq_q, seq_k]`.
         scores: [usize; 4],
     },
-    /// [`Strategy::CubeCl`](crate::Strategy::CubeCl) was asked for, but the kernel can't serve.
-    #[error("Strategy::CubeCl can't serve this call: {0}")]
-    Kernel(#[from] Reason),
+    /// A strategy was forced, but its kernel can't serve.
+    #[error("Strategy::{strategy:?} can't serve this call: {reason}")]
+    Kernel {
+        /// The strategy.
+        strategy: Strategy,
+        /// What is against it.
+        #[source]
+        reason: Reason,
+    },
 }
 
 /// Why the kernel can't serve a call that the composed path can.
@@ -103,8 +111,10 @@ pub enum Reason {
         device: String,
     },
     /// This build has no kernel.
-    #[error("burn-fa2 was built without its feature `cuda`, and the tensors are on {device}")]
+    #[error("burn-fa2 was built without its feature `{feature}`, and the tensors are on {device}")]
     NotCompiled {
+        /// The Cargo feature that brings it.
+        feature: &'static str,
         /// The device.
         device: String,
     },
@@ -140,4 +150,7 @@ pub enum Reason {
     /// Another rule of the kernel.
     #[error("{0}")]
     Rule(String),
+    /// The kernel does not compile, or does not load.
+    #[error("{0}")]
+    Compilation(String),
 }

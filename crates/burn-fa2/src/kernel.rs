@@ -1,4 +1,13 @@
-//! From Burn's CUDA tensors to the kernel's operands, and back.
+//! From Burn's CUDA tensors to the kernels' operands, and back.
+
+mod backward;
+
+pub(crate) use backward::backward;
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 use burn::{
     backend::{TensorMetadata, ops::FloatTensorOps, tensor::FloatTensor},
@@ -8,14 +17,17 @@ use burn_cubecl::{
     CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
     tensor::CubeTensor,
 };
-use fa2_cubecl::{Alignment, Dtype, Fa2Error, FwdTensors, Problem, TensorRef};
+use cubecl::client::Client;
+use fa2_cubecl::{
+    Alignment, Dtype, Fa2Error, FwdConfig, FwdPlan, FwdTensors, Problem, QuerySums, TensorRef,
+};
 
 use crate::{
     backend::Call,
-    composed,
+    composed, cute,
     error::Reason,
     options::{CausalAlignment, Mask},
-    strategy::Request,
+    strategy::{Path, Request},
     validate::Sizes,
 };
 
@@ -24,33 +36,83 @@ const CHUNK_ELEMENTS: usize = 8;
 /// Bytes of such a chunk.
 const CHUNK_BYTES: u64 = 16;
 
-/// A GPU that the kernel runs on.
-pub(crate) struct CudaDevice(fa2_cubecl::Gpu);
+/// A GPU that the kernels run on.
+pub(crate) struct CudaDevice {
+    client: Client,
+    gpu: fa2_cubecl::Gpu,
+}
 
 impl CudaDevice {
     pub(crate) fn new(device: &cubecl::Device) -> Result<Self, Reason> {
-        fa2_cubecl::gpu(&device.client())
-            .map(Self)
-            .map_err(|error| Reason::Capability(error.to_string()))
+        let client = device.client();
+        match fa2_cubecl::gpu(&client) {
+            Ok(gpu) => Ok(Self { client, gpu }),
+            Err(error) => Err(Reason::Capability(error.to_string())),
+        }
     }
 
-    /// Applies the kernel's own rules while the caller can still be told.
-    pub(crate) fn serves(self, request: &Request<'_>) -> Result<(), Reason> {
+    /// Applies the CubeCL kernel's own rules while the caller can still be told.
+    pub(crate) fn serves(&self, request: &Request<'_>) -> Result<(), Reason> {
         if request.sizes.without_scores() {
             return Ok(()); // Nothing is launched.
         }
+        self.plan(request)?;
+        // A path is for both passes.
+        match request.device.is_autodiff() {
+            true => self.plan_backward(request),
+            false => Ok(()),
+        }
+    }
+
+    fn plan_backward(&self, request: &Request<'_>) -> Result<(), Reason> {
         let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
-        plannable(&problem, self.0).map_err(|error| Reason::Rule(error.to_string()))
+        // Both ways to sum up dQ have the same tiles.
+        match fa2_cubecl::choose_backward(&problem, self.gpu, QuerySums::Atomic) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Reason::Rule(format!("the gradient: {error}"))),
+        }
+    }
+
+    fn plan(&self, request: &Request<'_>) -> Result<FwdPlan, Reason> {
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        let plan = problem
+            .validate()
+            .and_then(|()| fa2_cubecl::choose(&problem, self.gpu).map_err(Fa2Error::from));
+        plan.map_err(|error| Reason::Rule(error.to_string()))
+    }
+
+    /// Whether CubeCL can compile the kernel for this device; compiles it the first time.
+    pub(crate) fn compiles(&self, request: &Request<'_>) -> Result<(), Reason> {
+        type Answers = HashMap<(u16, FwdConfig), Result<(), Reason>>;
+        static ANSWERS: Mutex<Option<Answers>> = Mutex::new(None);
+        if request.sizes.without_scores() {
+            return Ok(());
+        }
+        let config = self.plan(request)?.config;
+        let key = (self.client.service_id().device.index_id, config);
+        // A panic while compiling leaves the map as it was.
+        let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        answers
+            .get_or_insert_default()
+            .entry(key)
+            .or_insert_with(|| {
+                fa2_cubecl::compile(&self.client, config)
+                    .map_err(|error| Reason::Compilation(error.to_string()))
+            })
+            .clone()
+    }
+
+    /// Applies the CuTe kernels' own rules, and loads the one that will run.
+    pub(crate) fn serves_by_cute(&self, request: &Request<'_>) -> Result<(), Reason> {
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        if request.sizes.without_scores() && cfg!(feature = "cute") {
+            return Ok(());
+        }
+        cute::prepare(&self.client, &problem, request.device)
     }
 }
 
-fn plannable(problem: &Problem, gpu: fa2_cubecl::Gpu) -> Result<(), Fa2Error> {
-    problem.validate()?;
-    fa2_cubecl::choose(problem, gpu)?;
-    Ok(())
-}
-
-/// O and LSE, by the kernel, of operands that [`CudaDevice::serves`] has accepted.
+/// O and LSE, by the kernel of `call.path`, which has accepted the operands.
 pub(crate) fn forward(
     q: FloatTensor<CubeBackend>,
     k: FloatTensor<CubeBackend>,
@@ -78,9 +140,15 @@ pub(crate) fn forward(
         o: reference(&o),
         lse: lse.handle.clone(),
     };
-    if let Err(error) = fa2_cubecl::forward(&client, &problem, tensors, None) {
-        // `serves` has shown the problem to be legal and `operand` the tensors, so this is a bug of
-        // ours.
+    let launched = match call.path {
+        Path::Cute => cute::forward(&client, &problem, &tensors),
+        Path::CubeCl | Path::Composed => fa2_cubecl::forward(&client, &problem, tensors, None)
+            .map_err(|error| error.to_string())
+            .map(drop),
+    };
+    if let Err(error) = launched {
+        // The choice of the path has shown the problem to be legal and `operand` the tensors, so
+        // this is a bug of ours.
         panic!("burn-fa2: a validated call was refused by the kernel: {error}");
     }
     (columns(o, sizes.value_dim), lse)

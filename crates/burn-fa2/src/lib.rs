@@ -24,7 +24,8 @@
 //!
 //! # Cargo features
 //!
-//! `cuda` (default) brings the kernel. `cpu`, `flex`, `metal`, `ndarray`, `rocm`, `tch`, `vulkan`,
+//! `cuda` (default) brings the kernel. `cute` adds the CUDA C++ kernels, which its build compiles
+//! with nvcc and CUTLASS's headers ([`Strategy::Cute`]). `cpu`, `flex`, `metal`, `ndarray`, `rocm`, `tch`, `vulkan`,
 //! `webgpu` and `wgpu` name the other Burn devices whose gradients then run without keeping the
 //! score matrix; without its feature a device works too. `fusion` (default) must be on wherever
 //! Burn's own `fusion` is.
@@ -53,6 +54,8 @@ mod backend;
 mod composed;
 #[cfg(feature = "cubecl")]
 mod cube;
+#[cfg(feature = "cuda")]
+mod cute;
 mod error;
 #[cfg(feature = "cuda")]
 mod kernel;

@@ -96,7 +96,7 @@ pub fn try_attention(
             .with_scale(scale);
         return run([query, key, value], &sizes, plain, scale).map(|(output, _)| output);
     }
-    strategy::report(&query.device(), extra);
+    strategy::report(&query.device(), Path::Composed, extra);
     let scores = Scores {
         scale,
         softcap: options.softcap,
@@ -142,7 +142,7 @@ pub fn flash_attention(
 /// let zeros = || Tensor::<4>::zeros([1, 4, 10, 16], &Device::flex());
 /// let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
 /// let result = try_flash_attention(zeros(), zeros(), zeros(), options);
-/// assert!(matches!(result, Err(FlashAttentionError::Kernel(_))), "there is no kernel on a CPU");
+/// assert!(matches!(result, Err(FlashAttentionError::Kernel { .. })), "there is no kernel on a CPU");
 /// ```
 ///
 /// # Errors
@@ -236,7 +236,13 @@ fn run(
         return Ok(composed_on_dispatch([q, k, v], Scores::new(mask, scale)));
     }
     let [q, k, v] = [q, k, v].map(Tensor::into_dispatch);
-    let (o, lse) = Dispatch::fa2_forward(q, k, v, Call { mask, scale, path });
+    let call = Call {
+        mask,
+        scale,
+        path,
+        deterministic: options.deterministic,
+    };
+    let (o, lse) = Dispatch::fa2_forward(q, k, v, call);
     Ok((Tensor::from_dispatch(o), Tensor::from_dispatch(lse)))
 }
 

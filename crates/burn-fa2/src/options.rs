@@ -31,12 +31,16 @@ pub enum Mask {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The kernel where it serves, the composed path elsewhere. The choice and its reason go to the
-    /// `log` crate at level `info`, once per reason and process.
+    /// The CubeCL kernel where it serves, else the CuTe kernel (feature `cute`) where that one does,
+    /// else the composed path. The choice and its reason go to the `log` crate at level `info`, once
+    /// per reason and process.
     #[default]
     Auto,
     /// The CubeCL kernel, or an error that says why it can't serve.
     CubeCl,
+    /// The CUDA C++ kernel written with CuTe, or an error that says why it can't serve. Needs the
+    /// feature `cute`.
+    Cute,
     /// Separate Burn operations, which hold the whole score matrix in memory. Any device, any
     /// dtype.
     Composed,
@@ -63,6 +67,9 @@ pub struct FlashAttentionOptions {
     pub scale: Option<f64>,
     /// Which implementation computes the attention.
     pub strategy: Strategy,
+    /// Whether the gradient must have the same bits each time. On a kernel's path that of the query is
+    /// then summed up in a fixed order, which is slower; everything else has the same bits anyway.
+    pub deterministic: bool,
 }
 
 impl FlashAttentionOptions {
@@ -83,6 +90,15 @@ impl FlashAttentionOptions {
     pub fn with_scale(self, scale: f64) -> Self {
         Self {
             scale: Some(scale),
+            ..self
+        }
+    }
+
+    /// With a gradient that has the same bits each time, or without.
+    #[must_use]
+    pub fn with_deterministic(self, deterministic: bool) -> Self {
+        Self {
+            deterministic,
             ..self
         }
     }

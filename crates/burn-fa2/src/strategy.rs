@@ -17,10 +17,12 @@ use crate::{
 };
 
 /// An implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Path {
     /// The CubeCL kernel.
-    Kernel,
+    CubeCl,
+    /// The CUDA C++ kernel.
+    Cute,
     /// Separate Burn operations.
     Composed,
 }
@@ -38,51 +40,72 @@ pub(crate) struct Request<'a> {
     pub(crate) scale: f64,
 }
 
-/// The path for `request`, which must be one that the kernel could serve but for its own limits.
+/// The path for `request`, which must be one that the kernels could serve but for their own limits.
 pub(crate) fn choose(
     strategy: Strategy,
     request: &Request<'_>,
 ) -> Result<Path, FlashAttentionError> {
+    let forced = |served: Result<(), Reason>, path| {
+        served
+            .map(|()| path)
+            .map_err(|reason| FlashAttentionError::Kernel { strategy, reason })
+    };
     match strategy {
         Strategy::Composed => Ok(Path::Composed),
-        Strategy::CubeCl => {
-            kernel_serves(request)?;
-            Ok(Path::Kernel)
-        }
+        Strategy::CubeCl => forced(
+            gpu(request).and_then(|gpu| gpu.serves(request)),
+            Path::CubeCl,
+        ),
+        Strategy::Cute => forced(
+            gpu(request).and_then(|gpu| gpu.serves_by_cute(request)),
+            Path::Cute,
+        ),
         Strategy::Auto => {
-            let served = kernel_serves(request);
-            let path = if served.is_ok() {
-                Path::Kernel
-            } else {
-                Path::Composed
-            };
-            report(request.device, served.err());
+            let (path, reason) = automatic(request);
+            report(request.device, path, reason);
             Ok(path)
         }
     }
 }
 
-/// Logs what `Strategy::Auto` chose, once per reason: the kernel if there is none against it.
-pub(crate) fn report(device: &Device, against: Option<Reason>) {
-    static SAID: Mutex<Option<HashSet<Option<Discriminant<Reason>>>>> = Mutex::new(None);
+/// The CubeCL kernel, unless the reason says otherwise.
+fn automatic(request: &Request<'_>) -> (Path, Option<Reason>) {
+    let gpu = match gpu(request) {
+        Ok(gpu) => gpu,
+        Err(reason) => return (Path::Composed, Some(reason)),
+    };
+    match gpu.serves(request).and_then(|()| gpu.compiles(request)) {
+        Ok(()) => (Path::CubeCl, None),
+        Err(reason) => match gpu.serves_by_cute(request) {
+            Ok(()) => (Path::Cute, Some(reason)),
+            Err(_) => (Path::Composed, Some(reason)),
+        },
+    }
+}
+
+/// Logs what `Strategy::Auto` chose, once per path and reason.
+pub(crate) fn report(device: &Device, path: Path, reason: Option<Reason>) {
+    type Said = HashSet<(Path, Option<Discriminant<Reason>>)>;
+    static SAID: Mutex<Option<Said>> = Mutex::new(None);
     // Another thread's panic can't leave a set half-inserted.
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said
-        .get_or_insert_default()
-        .insert(against.as_ref().map(discriminant))
-    {
-        match against {
-            None => log::info!(
-                "attention on {} runs on the CubeCL kernel",
-                validate::name(device)
-            ),
-            Some(reason) => log::info!("attention is composed of separate operations: {reason}"),
+    let key = (path, reason.as_ref().map(discriminant));
+    if !said.get_or_insert_default().insert(key) {
+        return;
+    }
+    let device = validate::name(device);
+    let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    match path {
+        Path::CubeCl => log::info!("attention on {device} runs on the CubeCL kernel{because}"),
+        Path::Cute => log::info!("attention on {device} runs on the CuTe kernel{because}"),
+        Path::Composed => {
+            log::info!("attention on {device} is composed of separate operations{because}");
         }
     }
 }
 
-/// What is against the kernel, if anything.
-fn kernel_serves(request: &Request<'_>) -> Result<(), Reason> {
+/// The GPU of `request`, if nothing is against every kernel on it.
+fn gpu(request: &Request<'_>) -> Result<Gpu, Reason> {
     let Request {
         device,
         dtype,
@@ -90,7 +113,7 @@ fn kernel_serves(request: &Request<'_>) -> Result<(), Reason> {
         scale,
         ..
     } = *request;
-    let cube = cuda_device(device)?;
+    let gpu = cuda_device(device)?;
     if !matches!(dtype, DType::F16 | DType::BF16) {
         return Err(Reason::DType(dtype));
     }
@@ -107,18 +130,19 @@ fn kernel_serves(request: &Request<'_>) -> Result<(), Reason> {
     if !(scale_f32.is_finite() && scale_f32 > 0.0) {
         return Err(Reason::Scale(scale));
     }
-    cube.serves(request)
+    Ok(gpu)
 }
 
 /// Columns of the largest compiled kernel.
 const MAX_HEAD_DIM: usize = 256;
 
 #[cfg(feature = "cuda")]
-fn cuda_device(device: &Device) -> Result<crate::kernel::CudaDevice, Reason> {
+use crate::kernel::CudaDevice as Gpu;
+
+#[cfg(feature = "cuda")]
+fn cuda_device(device: &Device) -> Result<Gpu, Reason> {
     match device.clone().without_autodiff().as_dispatch() {
-        DispatchDevice::Cube(cube @ cubecl::Device::Cuda(_)) => {
-            crate::kernel::CudaDevice::new(cube)
-        }
+        DispatchDevice::Cube(cube @ cubecl::Device::Cuda(_)) => Gpu::new(cube),
         _ => Err(Reason::Device {
             device: validate::name(device),
         }),
@@ -127,18 +151,27 @@ fn cuda_device(device: &Device) -> Result<crate::kernel::CudaDevice, Reason> {
 
 /// No value of this type exists: without the feature `cuda` there is no kernel.
 #[cfg(not(feature = "cuda"))]
-enum NoKernel {}
+enum Gpu {}
 
 #[cfg(not(feature = "cuda"))]
-impl NoKernel {
-    fn serves(self, _: &Request<'_>) -> Result<(), Reason> {
-        match self {}
+impl Gpu {
+    fn serves(&self, _: &Request<'_>) -> Result<(), Reason> {
+        match *self {}
+    }
+
+    fn serves_by_cute(&self, _: &Request<'_>) -> Result<(), Reason> {
+        match *self {}
+    }
+
+    fn compiles(&self, _: &Request<'_>) -> Result<(), Reason> {
+        match *self {}
     }
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda_device(device: &Device) -> Result<NoKernel, Reason> {
+fn cuda_device(device: &Device) -> Result<Gpu, Reason> {
     Err(Reason::NotCompiled {
+        feature: "cuda",
         device: validate::name(device),
     })
 }

@@ -120,14 +120,25 @@ impl CopyAtom {
     /// Source: PTX ISA, "Data Movement and Conversion Instructions: cp.async".
     #[must_use]
     pub fn cp_async_16() -> Self {
-        Self::vector_16()
+        Self::vector(VECTOR)
     }
 
     /// A plain load or store of 16 bytes, such as the store of the epilogue: one thread, 8 16-bit
     /// elements.
     #[must_use]
     pub fn vector_16() -> Self {
-        let vector = Layout::new((1, VECTOR), (0, 1));
+        Self::vector(VECTOR)
+    }
+
+    /// A plain load or store of 4 bytes, such as that of a pair in a C fragment: one thread, 2
+    /// 16-bit elements.
+    #[must_use]
+    pub fn vector_4() -> Self {
+        Self::vector(2)
+    }
+
+    fn vector(len: usize) -> Self {
+        let vector = Layout::new((1, len), (0, 1));
         Self {
             src: vector.clone(),
             dst: vector,

@@ -64,7 +64,7 @@ mod swizzle;
 mod tile;
 mod tiled;
 
-pub use draw::draw_tv;
+pub use draw::{Cell, draw_cells, draw_tv};
 pub use error::LayoutError;
 pub use fragment::{CopyAtom, MmaAtom};
 pub use int_tuple::{IntTuple, Shape, Stride};

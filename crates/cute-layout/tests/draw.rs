@@ -1,7 +1,7 @@
 //! The picture of a thread-value layout has one cell an element and one colour a thread.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use cute_layout::{Layout, LayoutError, MmaAtom, draw_tv};
+use cute_layout::{Cell, Layout, LayoutError, MmaAtom, draw_cells, draw_tv};
 
 #[test]
 fn every_element_has_a_cell_with_its_thread_and_value() {
@@ -31,4 +31,19 @@ fn an_element_that_no_thread_holds_stays_white() {
 fn a_layout_larger_than_the_tile_is_an_error() {
     let error = draw_tv(&Layout::compact((4, 4)), 2, 4).unwrap_err();
     assert!(matches!(error, LayoutError::OutOfDomain { .. }));
+}
+
+#[test]
+fn cells_of_chosen_rows_and_columns_are_drawn_beside_their_coordinates() {
+    let svg = draw_cells(16..18, 8..12, |row, col| {
+        ((row, col) != (16, 8)).then(|| Cell {
+            label: vec![format!("{row}x{col}")],
+            owner: row,
+        })
+    });
+    assert_eq!(svg.matches("<rect").count(), 2 * 4);
+    assert_eq!(svg.matches("fill=\"white\"").count(), 1);
+    assert_eq!(svg.matches(">16<").count() + svg.matches(">17<").count(), 2);
+    assert!(svg.contains(">17x11<") && !svg.contains(">18x"));
+    assert!((8..12).all(|col| svg.contains(&format!(">{col}<"))));
 }

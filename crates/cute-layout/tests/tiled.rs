@@ -221,3 +221,49 @@ proptest! {
         );
     }
 }
+
+#[test]
+fn pairs_of_a_c_fragment_are_copied_from_the_registers_that_hold_them() {
+    let mma = mma(4);
+    let copy = TiledCopy::for_c(CopyAtom::vector_4(), &mma).unwrap();
+    let identity = Layout::compact((128, 64));
+    for thread in 0..mma.threads() {
+        let fragment = mma.partition_c(&identity, thread).unwrap();
+        let registers = copy.retile_dst(&fragment, 128, 64, thread).unwrap();
+        let stored = copy.partition_dst(&identity, thread).unwrap();
+        for value in 0..registers.size() {
+            let register = registers.nth(value);
+            assert_eq!(register % 2, value % 2, "a pair fills one 32-bit store");
+            let held = fragment.offset + fragment.layout.nth(register);
+            assert_eq!(held, stored.offset + stored.layout.nth(value));
+        }
+    }
+}
+
+#[test]
+fn owners_of_a_tile_are_its_partitions_thread_by_thread() {
+    let mma = mma(4);
+    let copy = TiledCopy::for_b(CopyAtom::ldmatrix_x4(), &mma).unwrap();
+    let tile = SmemTile::new(64, 128).layout().layout;
+    for (owners, partition) in [
+        (copy.owners_src(&tile), 0),
+        (copy.owners_dst(&tile), 1),
+        (mma.owners_b(&tile), 2),
+    ] {
+        let owners = owners.unwrap();
+        assert_eq!(owners.mode(0).size(), 128);
+        for thread in 0..128 {
+            let part = match partition {
+                0 => copy.partition_src(&tile, thread),
+                1 => copy.partition_dst(&tile, thread),
+                _ => mma.partition_b(&tile, thread),
+            }
+            .unwrap();
+            let values = 0..owners.mode(1).size();
+            assert!(
+                part.indices()
+                    .eq(values.map(|value| owners.at((thread, value))))
+            );
+        }
+    }
+}

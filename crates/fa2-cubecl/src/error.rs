@@ -69,6 +69,16 @@ pub enum Fa2Error {
         /// What the problem has.
         problem: String,
     },
+    /// CubeCL or the driver could not compile the kernel for the device.
+    #[error("the kernel {config} does not compile for {device}: {reason}")]
+    Compilation {
+        /// The kernel.
+        config: String,
+        /// The device.
+        device: String,
+        /// The compiler's words.
+        reason: String,
+    },
     /// The device can't run the kernel at all.
     #[error("the kernel can't run on {device}: {reason}")]
     Unsupported {

@@ -3,12 +3,12 @@
 pub(crate) mod backward;
 
 use crate::arguments::{Arguments, cubes};
-use crate::config::FwdConfig;
+use crate::config::{Columns, FwdConfig};
 use crate::error::Fa2Error;
 use crate::heuristics::{FwdPlan, Gpu, choose};
 use crate::kernel::forward_sm80::forward_sm80;
 use crate::mask::MaskKind;
-use crate::problem::{Dtype, Problem};
+use crate::problem::{Alignment, Dtype, Mask, Problem};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -95,6 +95,61 @@ pub fn forward(
     Ok(plan)
 }
 
+/// Compiles `config` on the client's device, and waits for it.
+///
+/// [`forward`] only queues, and what a compiler refuses shows when O is read. A caller that could
+/// still take another path asks here first; once a kernel is compiled the answer takes microseconds.
+///
+/// # Errors
+/// [`Fa2Error::Compilation`] with CubeCL's words.
+pub fn compile(client: &Client, config: FwdConfig) -> Result<(), Fa2Error> {
+    // A launch is what makes CubeCL compile: one row of one head.
+    let columns = config.head_dim() as usize;
+    let problem = Problem {
+        batch: 1,
+        heads_q: 1,
+        heads_kv: 1,
+        seq_q: 1,
+        seq_k: 1,
+        head_dim: match config.columns() {
+            Columns::Exact => columns,
+            Columns::Padded => columns - 8,
+        },
+        dtype: config.dtype(),
+        mask: match config.mask() {
+            MaskKind::None => Mask::None,
+            MaskKind::Causal => Mask::Causal(Alignment::TopLeft),
+        },
+        scale: 1.0,
+    };
+    let row = vec![0; columns * Dtype::BYTES as usize];
+    let tensor = || TensorRef {
+        handle: client.create_from_slice(&row),
+        strides: [columns; 3],
+    };
+    let tensors = FwdTensors {
+        q: tensor(),
+        k: tensor(),
+        v: tensor(),
+        o: tensor(),
+        lse: client.create_from_slice(&[0; size_of::<f32>()]),
+    };
+    let output = tensors.o.handle.clone();
+    forward(
+        client,
+        &problem,
+        tensors,
+        Some(FwdPlan { config, section: 1 }),
+    )?;
+    client
+        .check([&output])
+        .map_err(|error| Fa2Error::Compilation {
+            config: config.to_string(),
+            device: client.properties().identity.name.clone(),
+            reason: error.to_string(),
+        })
+}
+
 /// Whether the client's device can run the kernels.
 ///
 /// # Errors
@@ -158,8 +213,11 @@ fn forced(plan: FwdPlan, problem: &Problem, gpu: Gpu) -> Result<FwdPlan, Fa2Erro
     Ok(plan)
 }
 
-/// Checks alignment and extent of all five tensors.
-fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error> {
+/// Checks alignment and extent of all five tensors: what any engine's launch relies on.
+///
+/// # Errors
+/// [`Fa2Error`] for the first tensor whose rows are misaligned or not all in its buffer.
+pub fn check_tensors(problem: &Problem, tensors: &FwdTensors) -> Result<(), Fa2Error> {
     let Problem {
         batch,
         heads_q,

@@ -55,7 +55,7 @@ pub use heuristics::backward::{BwdPlan, choose_backward};
 pub use heuristics::{FwdPlan, Gpu, choose};
 pub use kernel::backward::preprocess::LseGradient;
 pub use launch::backward::{BwdTensors, backward};
-pub use launch::{FwdTensors, TensorRef, device_support, forward, gpu};
+pub use launch::{FwdTensors, TensorRef, check_tensors, compile, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};
 pub use score::ScoreKind;

@@ -103,6 +103,45 @@ pub fn assemble(ptx: &str, sm: u32, folder: &Path, name: &str) -> Result<Census,
     Ok(census)
 }
 
+/// Counts the instructions of a kernel in a fatbin's machine code for `sm`; its registers are unknown
+/// here. Files go to `folder`.
+///
+/// # Errors
+/// What a tool printed where it failed, or that the kernel is not there.
+pub fn disassemble(fatbin: &[u8], kernel: &str, sm: u32, folder: &Path) -> Result<Census, String> {
+    let tools = tools()?;
+    let text = |error: std::io::Error| format!("{}: {error}", folder.display());
+    // cuobjdump writes what it extracts into the folder that it runs in.
+    let folder = folder.join(format!("fatbin-sm_{sm}"));
+    std::fs::create_dir_all(&folder).map_err(text)?;
+    std::fs::write(folder.join("kernels.fatbin"), fatbin).map_err(text)?;
+    run(Command::new(tools.join("cuobjdump"))
+        .args(["-xelf", &format!("sm_{sm}"), "kernels.fatbin"])
+        .current_dir(&folder))?;
+    let entries = std::fs::read_dir(&folder).map_err(text)?;
+    let is_cubin = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "cubin");
+    let cubin = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(is_cubin)
+        .ok_or_else(|| format!("the fatbin holds no machine code for sm_{sm}"))?;
+    let sass = run(Command::new(tools.join("nvdisasm")).arg("-c").arg(&cubin))?;
+    let listing = Listing::read(
+        section(&sass, kernel).ok_or_else(|| format!("{} lacks {kernel}", cubin.display()))?,
+    );
+    Ok(Census {
+        kernel: listing.count(0..listing.names.len()),
+        loops: listing.loops(),
+        ..Census::default()
+    })
+}
+
+/// The lines of `sass` that belong to `kernel`.
+fn section<'a>(sass: &'a str, kernel: &str) -> Option<&'a str> {
+    let (_, rest) = sass.split_once(&format!("\n.text.{kernel}:\n"))?;
+    Some(rest.split("\n.text.").next().unwrap_or(rest))
+}
+
 /// Runs `command`; standard output and error together.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command
@@ -220,6 +259,14 @@ mod tests {
         let census = read_report(report);
         assert_eq!((census.registers, census.stack), (255, 8));
         assert_eq!((census.spill_stores, census.spill_loads), (68, 52));
+    }
+
+    #[test]
+    fn section_ends_where_the_next_begins() {
+        let sass = "head\n.text.one:\n  a\n  b\n.text.two:\n  c\n";
+        assert_eq!(section(sass, "one"), Some("  a\n  b"));
+        assert_eq!(section(sass, "two"), Some("  c\n"));
+        assert_eq!(section(sass, "tw"), None);
     }
 
     #[test]

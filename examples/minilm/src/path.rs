@@ -17,7 +17,7 @@ pub(crate) fn describe(sizes: &Sizes, device: &Device, dtype: FloatDType) -> Res
     let kernel_only = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
     match try_flash_attention(x.clone(), x.clone(), x, kernel_only) {
         Ok(_) => Ok("burn-fa2's CubeCL kernel".to_string()),
-        Err(FlashAttentionError::Kernel(reason)) => {
+        Err(FlashAttentionError::Kernel { reason, .. }) => {
             Ok(format!("burn-fa2's composed path: {reason}"))
         }
         Err(error) => Err(error.into()),

@@ -16,21 +16,11 @@ const PACKAGES: [&str; 6] = [
     "nvidia-cuda-cccl==13.0.*",
     "nvidia-cutlass==4.2.0.0",
 ];
-const CUDA: &str = "nvidia/cu13";
 /// Folders of programs, which a zip archive makes plain files.
 const PROGRAMS: [&str; 2] = ["nvidia/cu13/bin", "nvidia/cu13/nvvm/bin"];
-const CUTLASS: &str = "cutlass_library/source";
 
-/// Where the tools are.
-pub(crate) struct CuteTools {
-    /// For `CUDA_HOME`.
-    pub(crate) cuda: PathBuf,
-    /// For `CUTLASS_DIR`.
-    pub(crate) cutlass: PathBuf,
-}
-
-/// The tools, downloaded at the first call.
-pub(crate) fn ensure() -> Result<CuteTools> {
+/// The folder with the tools, downloaded at the first call; the kernels' build script looks there.
+pub(crate) fn ensure() -> Result<PathBuf> {
     let install = Install {
         folder: workspace::target_dir().join("cute-tools"),
         marker: ".installed",
@@ -44,8 +34,5 @@ pub(crate) fn ensure() -> Result<CuteTools> {
                 .try_for_each(|programs| install::make_executable(&folder.join(programs)))
         })?;
     }
-    Ok(CuteTools {
-        cuda: install.folder.join(CUDA),
-        cutlass: install.folder.join(CUTLASS),
-    })
+    Ok(install.folder)
 }

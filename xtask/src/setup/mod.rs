@@ -22,10 +22,10 @@ pub(crate) fn for_building() -> Result<()> {
 }
 
 /// Prepares what compiles the CUDA C++ kernels.
-pub(crate) fn for_kernels() -> Result<cute_tools::CuteTools> {
+pub(crate) fn for_kernels() -> Result<()> {
     let tools = cute_tools::ensure().context("set-up: nvcc and CuTe for the CUDA C++ kernels")?;
-    eprintln!("Set-up: nvcc in {}", tools.cuda.display());
-    Ok(tools)
+    eprintln!("Set-up: nvcc and CuTe in {}", tools.display());
+    Ok(())
 }
 
 /// Prepares what a build and the code checks need; returns the folder of the CUDA tools.

@@ -17,7 +17,12 @@ fn options_survive_json() {
         Mask::Causal(CausalAlignment::BottomRight),
         Mask::Causal(CausalAlignment::TopLeft),
     ] {
-        for strategy in [Strategy::Auto, Strategy::CubeCl, Strategy::Composed] {
+        for strategy in [
+            Strategy::Auto,
+            Strategy::CubeCl,
+            Strategy::Cute,
+            Strategy::Composed,
+        ] {
             let plain = FlashAttentionOptions::default()
                 .with_mask(mask)
                 .with_strategy(strategy);
@@ -38,7 +43,7 @@ fn options_have_a_stable_text_form() {
     let json = serde_json::to_string(&options).expect("serializable");
     assert_eq!(
         json,
-        r#"{"mask":{"causal":"bottom_right"},"scale":null,"strategy":"cube_cl"}"#
+        r#"{"mask":{"causal":"bottom_right"},"scale":null,"strategy":"cube_cl","deterministic":false}"#
     );
     assert_eq!(
         serde_json::from_str::<FlashAttentionOptions>("{}").expect("all fields have defaults"),

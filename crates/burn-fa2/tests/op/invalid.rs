@@ -215,13 +215,19 @@ fn bias_must_have_the_dtype_of_the_query() {
 #[test]
 fn a_forced_kernel_on_a_cpu_is_an_error_with_the_reason() {
     // Also for what needs no computing: the answer must not depend on the lengths.
-    for rows in [3, 0] {
+    for (rows, forced) in [
+        (3, Strategy::CubeCl),
+        (0, Strategy::CubeCl),
+        (3, Strategy::Cute),
+        (0, Strategy::Cute),
+    ] {
         let [q, k, v] = [0; 3].map(|_| zeros([1, 1, rows, 8]));
-        let options = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
+        let options = FlashAttentionOptions::default().with_strategy(forced);
         let error = try_flash_attention(q, k, v, options).expect_err("there is no kernel here");
-        let Error::Kernel(reason) = &error else {
+        let Error::Kernel { strategy, reason } = &error else {
             panic!("{error:?}")
         };
+        assert_eq!(*strategy, forced);
         assert!(
             matches!(reason, Reason::Device { .. } | Reason::NotCompiled { .. }),
             "{reason:?}"
@@ -229,7 +235,7 @@ fn a_forced_kernel_on_a_cpu_is_an_error_with_the_reason() {
         assert!(
             error
                 .to_string()
-                .starts_with("Strategy::CubeCl can't serve this call: "),
+                .starts_with(&format!("Strategy::{forced:?} can't serve this call: ")),
             "{error}"
         );
     }

@@ -83,6 +83,16 @@ impl TiledCopy {
         })
     }
 
+    /// The copy whose source registers are the C fragment of `mma`.
+    pub fn for_c(atom: CopyAtom, mma: &TiledMma) -> Result<Self, LayoutError> {
+        let [m, n, _] = mma.tile();
+        Ok(Self {
+            atom,
+            tile: [m, n],
+            tv: mma.layout_c_tv()?,
+        })
+    }
+
     /// The instruction.
     #[must_use]
     pub fn atom(&self) -> &CopyAtom {
@@ -107,15 +117,27 @@ impl TiledCopy {
         self.tv.mode(0).size()
     }
 
+    /// What all threads name at the source, a tile `(rows, cols)`: `((thread, groups), ((value,
+    /// atoms), rest, rest))` to its indices.
+    pub fn owners_src(&self, tile: &Layout) -> Result<Layout, LayoutError> {
+        self.owners(tile, self.atom.src())
+    }
+
+    /// What all threads get at the destination, a tile `(rows, cols)`: `((thread, groups),
+    /// ((value, atoms), rest, rest))` to its indices.
+    pub fn owners_dst(&self, tile: &Layout) -> Result<Layout, LayoutError> {
+        self.owners(tile, self.atom.dst())
+    }
+
     /// What `thread` names at the source, a tile `(rows, cols)`: `((value, atoms), rest, rest)`.
     pub fn partition_src(&self, tile: &Layout, thread: usize) -> Result<Partition, LayoutError> {
-        self.partition(tile, self.atom.src(), thread)
+        Partition::of_thread(&self.owners_src(tile)?, thread)
     }
 
     /// What `thread` gets at the destination, a tile `(rows, cols)`: `((value, atoms), rest,
     /// rest)`.
     pub fn partition_dst(&self, tile: &Layout, thread: usize) -> Result<Partition, LayoutError> {
-        self.partition(tile, self.atom.dst(), thread)
+        Partition::of_thread(&self.owners_dst(tile)?, thread)
     }
 
     /// The registers of a fragment in the order this copy fills them: `((value, atoms), rest,
@@ -135,12 +157,7 @@ impl TiledCopy {
         fragment.reinterpret(&self.partition_dst(&identity, thread)?)
     }
 
-    fn partition(
-        &self,
-        tile: &Layout,
-        side: &Layout,
-        thread: usize,
-    ) -> Result<Partition, LayoutError> {
+    fn owners(&self, tile: &Layout, side: &Layout) -> Result<Layout, LayoutError> {
         require_matrix(tile)?;
         let [rows, cols] = self.tile;
         let divided = tile.zipped_divide(&[run_of(rows), run_of(cols)])?; // ((rows, cols), rest)
@@ -151,7 +168,7 @@ impl TiledCopy {
             rests.mode(0).coalesce(),
             rests.mode(1).coalesce(),
         ]);
-        Partition::of_thread(&Layout::from_modes([owned.mode(0), values]), thread)
+        Ok(Layout::from_modes([owned.mode(0), values]))
     }
 
     /// The thread-value layout of one side of the atom: `((thread,groups),(value,atoms))` to index

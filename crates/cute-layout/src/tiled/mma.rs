@@ -68,19 +68,37 @@ impl TiledMma {
         self.atom.c().mode(0).size() * self.warps.iter().product::<usize>()
     }
 
+    /// What all threads own of an A tile `(m, k)`: `((lane, warps), (MMA, MMA_M, MMA_K))` to its
+    /// indices.
+    pub fn owners_a(&self, tile: &Layout) -> Result<Layout, LayoutError> {
+        self.owners(tile, &self.a())
+    }
+
+    /// What all threads own of a B tile `(n, k)`: `((lane, warps), (MMA, MMA_N, MMA_K))` to its
+    /// indices.
+    pub fn owners_b(&self, tile: &Layout) -> Result<Layout, LayoutError> {
+        self.owners(tile, &self.b())
+    }
+
+    /// What all threads own of a C tile `(m, n)`: `((lane, warps), (MMA, MMA_M, MMA_N))` to its
+    /// indices.
+    pub fn owners_c(&self, tile: &Layout) -> Result<Layout, LayoutError> {
+        self.owners(tile, &self.c())
+    }
+
     /// What `thread` owns of an A tile `(m, k)`: `(MMA, MMA_M, MMA_K)`.
     pub fn partition_a(&self, tile: &Layout, thread: usize) -> Result<Partition, LayoutError> {
-        Partition::of_thread(&self.owners(tile, &self.a())?, thread)
+        Partition::of_thread(&self.owners_a(tile)?, thread)
     }
 
     /// What `thread` owns of a B tile `(n, k)`: `(MMA, MMA_N, MMA_K)`.
     pub fn partition_b(&self, tile: &Layout, thread: usize) -> Result<Partition, LayoutError> {
-        Partition::of_thread(&self.owners(tile, &self.b())?, thread)
+        Partition::of_thread(&self.owners_b(tile)?, thread)
     }
 
     /// What `thread` owns of a C tile `(m, n)`: `(MMA, MMA_M, MMA_N)`.
     pub fn partition_c(&self, tile: &Layout, thread: usize) -> Result<Partition, LayoutError> {
-        Partition::of_thread(&self.owners(tile, &self.c())?, thread)
+        Partition::of_thread(&self.owners_c(tile)?, thread)
     }
 
     /// The registers for an `m x k` tile of A: `(MMA, MMA_M, MMA_K)` without gaps.
@@ -101,19 +119,19 @@ impl TiledMma {
     /// `(thread, value)` to the column-major index in the `m x k` tile of A.
     pub fn layout_a_tv(&self) -> Result<Layout, LayoutError> {
         let [m, _, k] = self.tile;
-        self.owners(&Layout::compact((m, k)), &self.a())
+        self.owners_a(&Layout::compact((m, k)))
     }
 
     /// `(thread, value)` to the column-major index in the `n x k` tile of B.
     pub fn layout_b_tv(&self) -> Result<Layout, LayoutError> {
         let [_, n, k] = self.tile;
-        self.owners(&Layout::compact((n, k)), &self.b())
+        self.owners_b(&Layout::compact((n, k)))
     }
 
     /// `(thread, value)` to the column-major index in the `m x n` tile of C.
     pub fn layout_c_tv(&self) -> Result<Layout, LayoutError> {
         let [m, n, _] = self.tile;
-        self.owners(&Layout::compact((m, n)), &self.c())
+        self.owners_c(&Layout::compact((m, n)))
     }
 
     fn a(&self) -> Operand<'_> {

@@ -1,6 +1,7 @@
 //! The rules of a configuration, its sizes, and what makes two of them equal.
 
 pub(crate) mod grid;
+mod maps;
 
 use super::{Columns, FwdConfig, HEAD_DIMS, MAX_SHARED_BYTES, RowCopy, Tile, compiled_head_dim};
 use crate::error::ConfigError;

@@ -37,12 +37,10 @@ pub struct BwdTensors {
     pub lse: Handle,
     /// Gradient of the LSE, like it; zero if absent. Not read for rows that see no key.
     pub d_lse: Option<Handle>,
-    /// Gradient of the queries, written.
-    pub d_q: TensorRef,
-    /// Gradient of the keys, written.
-    pub d_k: TensorRef,
-    /// Gradient of the values, written.
-    pub d_v: TensorRef,
+    /// Gradient of the queries, written; not computed if absent.
+    pub d_q: Option<TensorRef>,
+    /// Gradients of the keys and of the values, written; not computed if absent.
+    pub d_kv: Option<[TensorRef; 2]>,
 }
 
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
@@ -63,6 +61,10 @@ pub fn backward(
 ) -> Result<BwdPlan, Fa2Error> {
     problem.validate()?;
     let gpu = gpu(client)?;
+    let query_sums = match (&tensors.d_q, &tensors.d_kv) {
+        (Some(_), Some(_)) => query_sums,
+        _ => QuerySums::Owned,
+    };
     let plan = match plan {
         Some(plan) => forced(plan, problem, query_sums, gpu)?,
         None => choose_backward(problem, gpu, query_sums)?,
@@ -96,10 +98,16 @@ pub fn backward(
         lse,
         d_lse,
         d_q,
-        d_k,
-        d_v,
+        d_kv,
     } = tensors;
-    let strides = [&q, &k, &v, &o, &d_o, &d_q, &d_k, &d_v].map(|tensor| tensor.strides);
+    // Strides of what is not written are never used; its operand's do.
+    let [of_d_k, of_d_v] = match &d_kv {
+        Some([d_k, d_v]) => [d_k.strides, d_v.strides],
+        None => [k.strides, v.strides],
+    };
+    let of_d_q = d_q.as_ref().map_or(q.strides, |d_q| d_q.strides);
+    let [of_q, of_k, of_v, of_o, of_d_o] = [&q, &k, &v, &o, &d_o].map(|tensor| tensor.strides);
+    let strides = [of_q, of_k, of_v, of_o, of_d_o, of_d_q, of_d_k, of_d_v];
     let arguments = BwdArguments::new(problem, &plan, strides);
     let terms = client.empty(terms_bytes(problem, &config));
     // Without sums the kernels get some buffer in their place, and leave it alone.
@@ -133,7 +141,9 @@ pub fn backward(
             preprocess,
         );
         // Without keys there is no cube, and no gradient but zeros of dQ.
-        if key_cubes > 0 {
+        if let Some([d_k, d_v]) = d_kv
+            && key_cubes > 0
+        {
             backward_keys::launch_unchecked(
                 client,
                 grid(key_cubes),
@@ -150,6 +160,7 @@ pub fn backward(
                 config,
             );
         }
+        let Some(d_q) = d_q else { return Ok(plan) };
         match &plan.queries {
             None => backward_convert::launch_unchecked(
                 client,
@@ -252,11 +263,14 @@ fn check_tensors(problem: &Problem, tensors: &BwdTensors) -> Result<(), Fa2Error
         ("v", &tensors.v, key),
         ("o", &tensors.o, query),
         ("d_o", &tensors.d_o, query),
-        ("d_q", &tensors.d_q, query),
-        ("d_k", &tensors.d_k, key),
-        ("d_v", &tensors.d_v, key),
     ] {
         check_tensor(name, tensor, sizes, head_dim)?;
+    }
+    if let Some(d_q) = &tensors.d_q {
+        check_tensor("d_q", d_q, query, head_dim)?;
+    }
+    for (name, tensor) in ["d_k", "d_v"].iter().zip(tensors.d_kv.iter().flatten()) {
+        check_tensor(name, tensor, key, head_dim)?;
     }
     check_rows("lse", &tensors.lse, query)?;
     if let Some(d_lse) = &tensors.d_lse {

@@ -3,6 +3,7 @@
 use crate::config::{FwdConfig, HEAD_DIMS, RowCopy, Tile};
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
+use fa2_layouts::{Map, Name, Owners, Sizes};
 
 /// The article's: D = 64, blocks of 64 rows, 4 warps along M.
 pub(crate) fn article(stages: u32) -> FwdConfig {
@@ -47,4 +48,23 @@ pub(crate) fn grid(row_copy: RowCopy) -> Vec<FwdConfig> {
         configs.len()
     );
     configs
+}
+
+/// The sizes by which the maps of `fa2_layouts` are named.
+pub(crate) fn sizes(config: &FwdConfig) -> Sizes {
+    let row_copy = match config.row_copy {
+        RowCopy::WholeRow => fa2_layouts::RowCopy::WholeRow,
+        RowCopy::HalfRow => fa2_layouts::RowCopy::HalfRow,
+    };
+    let blocks = [config.block_m() as usize, config.block_n() as usize];
+    let (head_dim, warps) = (config.head_dim() as usize, config.warps() as usize);
+    Sizes::new(head_dim, blocks, warps, row_copy).unwrap()
+}
+
+/// The owners that `cargo xtask layout` shows under this name.
+pub(crate) fn owners(name: Name, config: &FwdConfig) -> Owners {
+    match name.map(&sizes(config)).unwrap() {
+        Map::Owners(owners) => owners,
+        _ => panic!("{name} is no map of owners"),
+    }
 }

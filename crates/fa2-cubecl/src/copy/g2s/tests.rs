@@ -3,13 +3,14 @@
 //! CubeCL's arrays do not exist on the host: `instructions` repeats the loops of `RowCopier`
 //! around the functions that they call.
 
-use crate::config::tests::grid::{article, grid, of};
+use crate::config::tests::grid::{article, grid, of, owners};
 use crate::config::{FwdConfig, HEAD_DIMS, RowCopy, Tile};
 use crate::copy::atom::CHUNK;
 use crate::problem::Dtype;
 use crate::tensor::evaluate::{evaluate, swizzled};
+use cute_layout::SmemTile;
 use cute_layout::bank::{AccessWidth, conflict_ways};
-use cute_layout::{CopyAtom, Layout, SmemTile, TiledCopy};
+use fa2_layouts::Name;
 use std::collections::BTreeSet;
 
 /// One 16-byte copy.
@@ -105,34 +106,21 @@ fn source_target_and_predicate_meet_at_the_same_row_and_column() {
 }
 
 #[test]
-fn threads_copy_what_the_tiled_copy_gives_them() {
+fn threads_copy_what_the_named_map_gives_them() {
     // One size of K/V blocks: the map is the same for both tiles.
     let configs = [RowCopy::WholeRow, RowCopy::HalfRow]
         .into_iter()
         .flat_map(grid);
     for config in configs.filter(|config| config.block_n() == 64) {
-        let tile = config.q_tile();
-        let (rows, lanes) = (
-            config.rows_per_pass() as usize,
-            config.lanes_per_row() as usize,
-        );
-        let copy = TiledCopy::new(
-            CopyAtom::cp_async_16(),
-            &Layout::compact_row((rows, lanes)),
-            &Layout::compact_row((1, CHUNK as usize)),
-        )
-        .unwrap();
-        let identity = Layout::compact((tile.rows(), tile.cols()));
+        let map = owners(Name::G2sRow, &config);
         let mut copied = vec![BTreeSet::new(); config.threads() as usize];
-        for m in instructions(&config, tile).into_iter().flatten() {
-            copied[m.thread as usize].insert((m.row as usize, m.column as usize));
+        for m in instructions(&config, config.q_tile()).into_iter().flatten() {
+            copied[m.thread as usize].insert([m.row as usize, m.column as usize]);
         }
         for (thread, copied) in copied.into_iter().enumerate() {
-            let part = copy.partition_src(&identity, thread).unwrap();
-            let owned: BTreeSet<_> = part
-                .indices()
-                .map(|index| (index % tile.rows(), index / tile.rows()))
-                .filter(|(_, column)| column.is_multiple_of(CHUNK as usize))
+            let owned: BTreeSet<_> = (0..map.value_count())
+                .step_by(CHUNK as usize)
+                .map(|value| map.coordinate(thread, value))
                 .collect();
             assert_eq!(copied, owned, "{config} thread {thread}");
         }

@@ -4,13 +4,14 @@
 //! arrays do not exist on the host.
 
 use super::{chunks_per_atom, lane_layout};
-use crate::config::tests::grid::grid;
+use crate::config::tests::grid::{grid, owners};
 use crate::config::{FwdConfig, RowCopy};
 use crate::copy::atom::CHUNK;
 use crate::problem::Dtype;
 use crate::tensor::evaluate::{evaluate, swizzled};
 use cute_layout::Layout;
 use cute_layout::bank::{AccessWidth, conflict_ways};
+use fa2_layouts::Name;
 use std::collections::BTreeSet;
 
 /// Byte offset in Q's tile of the pair (half, m, n) of `lane` of `warp`.
@@ -58,6 +59,27 @@ fn pairs_of_the_c_fragment_go_to_their_row_and_column() {
                     assert_eq!(address as usize + 2 * c, 2 * offset, "{config}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn threads_store_the_pairs_that_the_named_map_gives_them() {
+    for config in configs() {
+        let (map, tile) = (owners(Name::R2s, &config), config.q_tile());
+        for thread in 0..config.threads() {
+            let here = [thread / 32, thread % 32];
+            let stored: BTreeSet<u32> = pairs(&config)
+                .map(|pair| address(&config, here, pair))
+                .collect();
+            let owned: BTreeSet<u32> = (0..map.value_count())
+                .step_by(2)
+                .map(|value| {
+                    let [row, col] = map.coordinate(thread as usize, value);
+                    tile.offset(row, col) as u32 * Dtype::BYTES
+                })
+                .collect();
+            assert_eq!(stored, owned, "{config} thread {thread}");
         }
     }
 }

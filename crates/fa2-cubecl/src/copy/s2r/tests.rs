@@ -4,6 +4,8 @@
 //! arrays do not exist on the host. What the instruction then delivers, and what the multiply atom
 //! needs, are layouts of `cute_layout`.
 
+mod named;
+
 use super::{Operand, steps_per_atom};
 use crate::config::tests::grid::{article, grid};
 use crate::config::{FwdConfig, MMA_K, RowCopy};

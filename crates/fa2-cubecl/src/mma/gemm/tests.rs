@@ -1,10 +1,11 @@
 //! P's A fragment is its C fragment under another layout (claim L8).
 
 use super::p_view;
-use crate::config::tests::grid::{article, grid};
+use crate::config::tests::grid::{article, grid, sizes};
 use crate::config::{FwdConfig, RowCopy};
 use crate::mma::accumulator::AccumulatorLayout;
 use cute_layout::Layout;
+use fa2_layouts::{Map, Name};
 
 /// The layout of scores.
 fn scores(config: &FwdConfig) -> AccumulatorLayout {
@@ -44,6 +45,16 @@ fn l8_the_view_of_p_is_the_articles() {
             view.at(((a0, a1, a2), m, step)),
             a0 + 2 * a1 + 4 * a2 + 8 * step
         );
+    }
+}
+
+#[test]
+fn l8_the_view_is_the_named_map() {
+    for config in configs() {
+        match Name::CToA.map(&sizes(&config)) {
+            Ok(Map::Registers(map)) => assert_eq!(p_view(&config), map.layout, "{config}"),
+            other => panic!("the view is no map of registers: {other:?}"),
+        }
     }
 }
 

@@ -1,17 +1,20 @@
 //! One forward pass of a case on the device: upload, poison, launch, read.
 
+use crate::engine::Engine;
 use cubecl::client::Client;
-use fa2_cubecl::{Fa2Error, FwdPlan, FwdTensors, Problem, TensorRef, forward};
+use cubecl::server::Handle;
+use fa2_cubecl::{FwdTensors, Problem, TensorRef};
 use fa2_machine::{KernelElement, problem};
 use fa2_testing::poison::poisoned;
 use fa2_testing::{Case, Qkv, Stored};
 
-/// A case in device memory, with poisoned outputs.
+/// A case's inputs in device memory.
 pub struct Loaded<E> {
-    /// The kernel's problem.
+    /// The kernels' problem.
     pub problem: Problem,
-    tensors: FwdTensors,
+    inputs: [TensorRef; 3],
     output: Stored<E>,
+    lse: Vec<f32>,
 }
 
 /// What a launch left behind.
@@ -25,50 +28,56 @@ pub struct Output<E> {
 }
 
 impl<E: KernelElement> Loaded<E> {
-    /// Uploads `qkv`; O gets Q's storage.
+    /// Uploads `qkv`.
     #[must_use]
     pub fn new(client: &Client, case: &Case, qkv: &Qkv<E>) -> Self {
-        let output = Stored {
-            data: poisoned(qkv.q.data.len()),
-            shape: qkv.q.shape,
-            strides: qkv.q.strides,
-        };
-        let rows = case.batch * case.heads_q * case.seq_q;
-        let lse = poisoned::<f32>(rows);
-        let tensors = FwdTensors {
-            q: upload(client, &qkv.q),
-            k: upload(client, &qkv.k),
-            v: upload(client, &qkv.v),
-            o: upload(client, &output),
-            lse: client.create_from_slice(bytemuck::cast_slice(&lse)),
-        };
         Self {
             problem: problem::<E>(case),
-            tensors,
-            output,
+            inputs: [&qkv.q, &qkv.k, &qkv.v].map(|stored| upload(client, stored)),
+            output: Stored {
+                data: poisoned(qkv.q.data.len()),
+                shape: qkv.q.shape,
+                strides: qkv.q.strides,
+            },
+            lse: poisoned(case.batch * case.heads_q * case.seq_q),
         }
     }
 
-    /// Launches; the outputs stay on the device.
-    ///
-    /// # Errors
-    /// Those of [`forward`].
-    pub fn launch(&self, client: &Client, plan: Option<FwdPlan>) -> Result<FwdPlan, Fa2Error> {
-        forward(client, &self.problem, self.tensors.clone(), plan)
+    /// The inputs with outputs of their own, poisoned; O has Q's storage.
+    #[must_use]
+    pub fn tensors(&self, client: &Client) -> FwdTensors {
+        let [q, k, v] = self.inputs.clone();
+        FwdTensors {
+            q,
+            k,
+            v,
+            o: upload(client, &self.output),
+            lse: client.create_from_slice(bytemuck::cast_slice(&self.lse)),
+        }
     }
 
-    /// Reads the outputs.
+    /// Runs `engine` on poisoned outputs and reads them.
+    ///
+    /// # Errors
+    /// Those of [`Engine::launch`], and the device's.
+    pub fn run(&self, client: &Client, engine: Engine) -> Result<Output<E>, String> {
+        let tensors = self.tensors(client);
+        engine.launch(client, &self.problem, &tensors)?;
+        self.read(client, &tensors)
+    }
+
+    /// Reads the outputs among `tensors`.
     ///
     /// # Errors
     /// The device's error.
-    pub fn read(&self, client: &Client) -> Result<Output<E>, String> {
-        let read = |handle: &cubecl::server::Handle| {
+    pub fn read(&self, client: &Client, tensors: &FwdTensors) -> Result<Output<E>, String> {
+        let read = |handle: &Handle| {
             client
                 .read_one(handle.clone())
                 .map_err(|error| format!("{error:?}"))
         };
-        let data: Vec<E> = bytemuck::pod_collect_to_vec(&read(&self.tensors.o.handle)?[..]);
-        let lse: Vec<f32> = bytemuck::pod_collect_to_vec(&read(&self.tensors.lse)?[..]);
+        let data: Vec<E> = bytemuck::pod_collect_to_vec(&read(&tensors.o.handle)?[..]);
+        let lse: Vec<f32> = bytemuck::pod_collect_to_vec(&read(&tensors.lse)?[..]);
         let stored = Stored {
             data,
             shape: self.output.shape,

@@ -1,0 +1,126 @@
+//! Device time of the backward over the FlashAttention-2 paper's grid: preprocess, main kernel and
+//! conversion together.
+
+use crate::arguments::DtypeArg;
+use crate::bench::machine::{Machine, MachineArgs};
+use crate::bench::pool::{Pool, SETS};
+use crate::bench::record::Row;
+use crate::bench::shape::{ELEMENTS, paper};
+use crate::bench::verify::verify_gradients;
+use crate::bench::window::{Window, interleave};
+use anyhow::Result;
+use clap::Args;
+use cubecl::client::Client;
+use fa2_cubecl::{BwdPlan, Problem, QuerySums, backward, choose_backward, gpu};
+use fa2_machine::KernelElement;
+use half::{bf16, f16};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::PathBuf;
+
+/// Least time of a window, in milliseconds.
+const WINDOW_MS: f64 = 20.0;
+
+/// Options of `fa2-bench backward`.
+#[derive(Debug, Args)]
+pub struct BackwardArgs {
+    /// Element types.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
+    dtypes: Vec<DtypeArg>,
+    /// Head sizes, divisors of 2048.
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 128])]
+    dims: Vec<usize>,
+    /// Sequence lengths; batch times length is 16384.
+    #[arg(long, value_delimiter = ',', default_values_t = [512, 1024, 2048, 4096, 8192, 16384])]
+    lengths: Vec<usize>,
+    /// Masks: true for causal.
+    #[arg(long, value_delimiter = ',', default_values_t = [false, true])]
+    causal: Vec<bool>,
+    /// Rounds; the median counts.
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    #[command(flatten)]
+    machine: MachineArgs,
+    /// Write the record here as JSON, and as CSV beside it.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// Runs `fa2-bench backward`.
+///
+/// # Errors
+/// Where there is no usable GPU, a result is wrong, or a file can't be written.
+pub fn run(args: &BackwardArgs) -> Result<()> {
+    let machine = Machine::open(&args.machine)?;
+    let client = &machine.client;
+    let mut rows = Vec::new();
+    for &dtype in &args.dtypes {
+        rows.extend(match dtype {
+            DtypeArg::F16 => measure_type::<f16>(client, args, dtype)?,
+            DtypeArg::Bf16 => measure_type::<bf16>(client, args, dtype)?,
+        });
+    }
+    let method = format!(
+        "backward: CUDA events around windows of at least {WINDOW_MS} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {} rounds, both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
+        args.rounds
+    );
+    machine.finish(rows, method, args.out.as_deref())
+}
+
+fn measure_type<E: KernelElement>(
+    client: &Client,
+    args: &BackwardArgs,
+    dtype: DtypeArg,
+) -> Result<Vec<Row>> {
+    let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
+    let most_rows = problems
+        .iter()
+        .map(|p| p.batch * p.heads_q * p.seq_q)
+        .max()
+        .unwrap_or(0);
+    let pool = Pool::<E>::new(client, ELEMENTS, most_rows);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}")?;
+    let progress = ProgressBar::new(problems.len() as u64).with_style(style);
+    let mut rows = Vec::new();
+    for problem in &problems {
+        progress.set_message(format!("D={} S={}", problem.head_dim, problem.seq_q));
+        rows.extend(measure_problem(client, args, &pool, problem)?);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(rows)
+}
+
+fn measure_problem<E: KernelElement>(
+    client: &Client,
+    args: &BackwardArgs,
+    pool: &Pool<E>,
+    problem: &Problem,
+) -> Result<Vec<Row>> {
+    let sets: Vec<_> = (0..SETS).map(|set| pool.gradients(problem, set)).collect();
+    let sets = &sets;
+    let gpu = gpu(client)?;
+    let mut plans = Vec::new();
+    let mut windows = Vec::new();
+    for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        let plan = choose_backward(problem, gpu, sums)?;
+        let launch = move |at: usize| {
+            let tensors = sets[at % SETS].clone();
+            backward(client, problem, tensors, sums, Some(plan))?;
+            Ok(())
+        };
+        // O and LSE of set 0 stay in the pool; they are as good for another set's time.
+        verify_gradients(client, pool, problem, plan)?;
+        plans.push(plan);
+        windows.push(Window::queued(client, Box::new(launch), WINDOW_MS)?);
+    }
+    interleave(&mut windows, args.rounds)?;
+    let row = |(plan, window): (&BwdPlan, Window<'_>)| {
+        let deterministic = match plan.config.query_sums() {
+            QuerySums::Atomic => "",
+            QuerySums::Owned => "deterministic, ",
+        };
+        let note = format!("{deterministic}{}, section {}", plan.config, plan.section);
+        Row::backward("cubecl", problem, note, window.ms)
+    };
+    Ok(plans.iter().zip(windows).map(row).collect())
+}

@@ -1,0 +1,102 @@
+//! The two kernels behind one face: what the suite checks and the benchmark times.
+
+use burn_fa2::Strategy;
+use clap::ValueEnum;
+use cubecl::client::Client;
+use fa2_cubecl::{FwdPlan, FwdTensors, Problem};
+use fa2_cute::KernelInfo;
+use std::fmt;
+
+/// An implementation of the forward, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The CubeCL kernel.
+    Cubecl,
+    /// The CUDA C++ kernel.
+    Cute,
+}
+
+impl EngineArg {
+    /// The path's name in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cubecl => "cubecl",
+            Self::Cute => "cute",
+        }
+    }
+
+    /// What forces the op onto it.
+    #[must_use]
+    pub fn strategy(self) -> Strategy {
+        match self {
+            Self::Cubecl => Strategy::CubeCl,
+            Self::Cute => Strategy::Cute,
+        }
+    }
+
+    /// The kernel that its own heuristics choose.
+    #[must_use]
+    pub fn chosen(self) -> Engine {
+        match self {
+            Self::Cubecl => Engine::CubeCl(None),
+            Self::Cute => Engine::Cute(None),
+        }
+    }
+}
+
+/// A way to run the forward; `None` leaves the choice to its heuristics.
+#[derive(Clone, Copy, Debug)]
+pub enum Engine {
+    /// The CubeCL kernel under a plan.
+    CubeCl(Option<FwdPlan>),
+    /// A general kernel of the fatbin.
+    Cute(Option<&'static KernelInfo>),
+}
+
+impl Engine {
+    /// Which of the two.
+    #[must_use]
+    pub fn arg(self) -> EngineArg {
+        match self {
+            Self::CubeCl(_) => EngineArg::Cubecl,
+            Self::Cute(_) => EngineArg::Cute,
+        }
+    }
+
+    /// Enqueues a forward pass and returns what runs, its choice made.
+    ///
+    /// # Errors
+    /// The engine's own, as text.
+    pub fn launch(
+        self,
+        client: &Client,
+        problem: &Problem,
+        tensors: &FwdTensors,
+    ) -> Result<Self, String> {
+        match self {
+            Self::CubeCl(plan) => fa2_cubecl::forward(client, problem, tensors.clone(), plan)
+                .map(|plan| Self::CubeCl(Some(plan)))
+                .map_err(|error| error.to_string()),
+            Self::Cute(kernel) => fa2_cute::launch::forward(client, problem, tensors, kernel)
+                .map(|choice| Self::Cute(Some(choice.kernel)))
+                .map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CubeCl(Some(plan)) => write!(f, "{}, section {}", plan.config, plan.section),
+            Self::Cute(Some(kernel)) => f.write_str(kernel.name),
+            Self::CubeCl(None) | Self::Cute(None) => write!(f, "{} chosen", self.arg().name()),
+        }
+    }
+}
+
+/// Whether this build holds the CUDA C++ kernels.
+#[must_use]
+pub fn has_cute() -> bool {
+    fa2_cute::kernels().iter().any(|kernel| kernel.is_built)
+}

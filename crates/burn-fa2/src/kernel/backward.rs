@@ -1,0 +1,79 @@
+//! The gradients by the CubeCL kernels.
+
+use burn::{
+    backend::{TensorMetadata, ops::FloatTensorOps},
+    tensor::{DType, Shape},
+};
+use burn_cubecl::{
+    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
+    tensor::CubeTensor,
+};
+use fa2_cubecl::{BwdTensors, QuerySums};
+
+use super::{columns, operand, problem, reference};
+use crate::{
+    backend::BackwardCall,
+    composed::{self, Saved},
+    validate::Sizes,
+};
+
+/// dQ, dK and dV, of operands whose forward pass ran on a kernel.
+pub(crate) fn backward(
+    saved: Saved<CubeBackend>,
+    d_o: CubeTensor,
+    d_lse: CubeTensor,
+    call: BackwardCall,
+) -> (CubeTensor, CubeTensor, CubeTensor) {
+    let Saved { q, k, v, o, lse } = saved;
+    let sizes = Sizes::new(q.shape().dims(), k.shape().dims(), v.shape().dims());
+    let (dtype, device, client) = (q.dtype(), q.device(), q.client.clone());
+    if sizes.without_scores() {
+        return composed::no_gradients::<CubeBackend>([&q, &k, &v]);
+    }
+    let [wants_q, wants_k, wants_v] = call.wanted;
+    let call = call.forward;
+    let problem = problem(&sizes, dtype, call.mask, call.scale);
+    // Not `empty_device_dtype`, whose rows are padded on CUDA: the gradients would not be contiguous.
+    let allocate = |heads, seq| {
+        let shape = Shape::new([sizes.batch, heads, seq, problem.head_dim]);
+        empty_device_contiguous_dtype(client.clone(), device.clone(), shape, dtype)
+    };
+    let d_q = wants_q.then(|| allocate(sizes.heads_q, sizes.seq_q));
+    let d_kv = (wants_k || wants_v).then(|| {
+        let gradient = || allocate(sizes.heads_kv, sizes.seq_k);
+        [gradient(), gradient()]
+    });
+    // Of what is not wanted, the operand itself has the right shape.
+    let (unwanted_q, unwanted_kv) = (q.clone(), [k.clone(), v.clone()]);
+
+    // `sum().backward()` gives a dO that repeats one element; rows of it are read as they are.
+    let d_o = CubeBackend::float_cast(d_o, dtype.into());
+    let [q, k, v, o, d_o] = [q, k, v, o, d_o].map(|tensor| operand(tensor, problem.head_dim));
+    let rows = |tensor| into_contiguous(CubeBackend::float_cast(tensor, DType::F32.into())).handle;
+    let tensors = BwdTensors {
+        q: reference(&q),
+        k: reference(&k),
+        v: reference(&v),
+        o: reference(&o),
+        d_o: reference(&d_o),
+        lse: rows(lse),
+        d_lse: Some(rows(d_lse)),
+        d_q: d_q.as_ref().map(reference),
+        d_kv: d_kv
+            .as_ref()
+            .map(|gradients| gradients.each_ref().map(reference)),
+    };
+    let query_sums = match call.deterministic {
+        true => QuerySums::Owned,
+        false => QuerySums::Atomic,
+    };
+    if let Err(error) = fa2_cubecl::backward(&client, &problem, tensors, query_sums, None) {
+        // The choice of the path has shown the problem to be legal and `operand` the tensors, so
+        // this is a bug of ours.
+        panic!("burn-fa2: a validated call was refused by the kernel: {error}");
+    }
+    let cut = |gradient| columns(gradient, sizes.head_dim);
+    let d_q = d_q.map_or(unwanted_q, cut);
+    let [d_k, d_v] = d_kv.map_or(unwanted_kv, |gradients| gradients.map(cut));
+    (d_q, d_k, d_v)
+}
