@@ -3,7 +3,7 @@
 use crate::arguments::{DtypeArg, SoftmaxArg, TileArg};
 use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
-use crate::bench::record::{Record, Row};
+use crate::bench::record::Row;
 use crate::bench::shape::{ELEMENTS, paper};
 use crate::bench::stock;
 use crate::bench::verify::verify;

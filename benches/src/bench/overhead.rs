@@ -1,6 +1,7 @@
 //! Host time of a call: the kernel's launch, and what each layer above adds to it.
 
-use crate::suite::engine::Loaded;
+use crate::engine::{EngineArg, has_cute};
+use crate::suite::loaded::Loaded;
 use anyhow::{Context, Result, anyhow};
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_fa2::{FlashAttentionOptions, flash_attention};

@@ -124,7 +124,7 @@ impl<E: KernelElement> Loaded<E> {
     fn run(&self, client: &Client, plan: BwdPlan) -> Result<Values<E>, String> {
         let [q, k, v, d_o] = self.inputs.clone();
         let poison = |like: &Stored<E>| {
-            let stored = Stored {
+            let stored = Stored::<E> {
                 data: poisoned(like.data.len()),
                 shape: like.shape,
                 strides: like.strides,
@@ -160,7 +160,7 @@ impl<E: KernelElement> Loaded<E> {
             let bytes = client
                 .read_one(tensor.handle.clone())
                 .map_err(|error| format!("{error:?}"))?;
-            let stored = Stored {
+            let stored = Stored::<E> {
                 data: bytemuck::pod_collect_to_vec(&bytes[..]),
                 shape: like.shape,
                 strides: like.strides,

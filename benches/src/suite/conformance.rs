@@ -8,8 +8,7 @@ use crate::suite::tally::Tally;
 use cubecl::client::Client;
 use fa2_cubecl::{Gpu, Problem};
 use fa2_machine::KernelElement;
-use fa2_testing::{ARTICLE, CASES, Case, Expected, REPLAY, inputs};
-use half::f16;
+use fa2_testing::{CASES, Case, Expected, REPLAY, inputs};
 
 /// The article's absolute and relative tolerance (claim V1).
 const ARTICLE_TOLERANCE: f64 = 2e-3;
