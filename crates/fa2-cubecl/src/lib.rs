@@ -7,6 +7,7 @@
 //!                                              mma::gemm   S = Q K^T, O += P V  over copy::s2r
 //!                                              mask, score, softmax
 //!                                              epilogue    over copy::r2s, copy::s2g
+//!                                 -> kernel::backward       over the same copies and products
 //! ```
 //!
 //! Symbols: m is the row maximum, l the row sum, S = Q K^T the scores, P the probabilities before

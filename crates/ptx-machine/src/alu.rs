@@ -95,6 +95,9 @@ pub enum AluKind {
     MinNan,
     Max,
     MaxNan,
+    /// `min.relu` and `max.relu` of s32: a negative result becomes 0.
+    MinRelu,
+    MaxRelu,
     And,
     Or,
     Xor,

@@ -165,12 +165,6 @@ impl BwdConfig {
                 });
             }
         }
-        let pass = self.row_share().rows_per_pass();
-        for (tile, rows) in [("Q and dO", block_m), ("K and V", block_n)] {
-            if !rows.is_multiple_of(pass) {
-                return Err(ConfigError::CopyPass { tile, rows, pass });
-            }
-        }
         if self.shared_bytes() > MAX_SHARED_BYTES {
             return Err(ConfigError::SharedMemory {
                 bytes: self.shared_bytes(),

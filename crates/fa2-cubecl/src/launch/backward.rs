@@ -278,3 +278,6 @@ fn check_tensors(problem: &Problem, tensors: &BwdTensors) -> Result<(), Fa2Error
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,6 +118,12 @@ fn typed<I: Integer>(op: &AluOp, sources: &[&Lanes]) -> Lanes {
         K::Rem => map2(sources, |a, b| I::load(a).rem(I::load(b)).store()),
         K::Min => map2(sources, |a, b| I::load(a).min(I::load(b)).store()),
         K::Max => map2(sources, |a, b| I::load(a).max(I::load(b)).store()),
+        K::MinRelu => map2(sources, |a, b| {
+            I::load(a).min(I::load(b)).max(I::load(0)).store()
+        }),
+        K::MaxRelu => map2(sources, |a, b| {
+            I::load(a).max(I::load(b)).max(I::load(0)).store()
+        }),
         K::Abs => map(sources, |a| I::load(a).magnitude().store()),
         K::Neg => map(sources, |a| I::load(a).negate().store()),
         _ => unknown(op),

@@ -5,7 +5,7 @@ use crate::config::HEAD_DIMS;
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
 
-/// Every valid configuration over head sizes, 2 to 8 warps in every arrangement and blocks of 32 to 128
+/// Every valid configuration over head sizes, 2 to 16 warps in every arrangement and blocks of 32 to 128
 /// rows, with both ways into shared memory.
 pub(crate) fn grid() -> Vec<BwdConfig> {
     let mut configs = Vec::new();
@@ -18,9 +18,13 @@ pub(crate) fn grid() -> Vec<BwdConfig> {
             [4, 2, 2],
             [4, 2, 4],
             [8, 1, 2],
+            [8, 1, 4],
+            [4, 4, 4],
+            [8, 2, 8],
+            [16, 1, 4],
         ] {
             for block_m in [32, 64, 128] {
-                for block_n in [32, 64, 96, 128] {
+                for block_n in [32, 64, 96, 128, 256] {
                     let tile = BwdTile {
                         block_m,
                         block_n,

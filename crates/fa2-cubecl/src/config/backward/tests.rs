@@ -80,19 +80,6 @@ fn each_rule_names_what_breaks_it() {
         new(192, side_by_side).unwrap_err(),
         ConfigError::Atom { warps: 8, steps: 4 }
     );
-    let narrow = BwdTile {
-        block_m: 32,
-        warps: 8,
-        ..TILE
-    };
-    assert_eq!(
-        new(32, narrow).unwrap_err(),
-        ConfigError::CopyPass {
-            tile: "Q and dO",
-            rows: 32,
-            pass: 64
-        }
-    );
     let large = BwdTile {
         block_m: 128,
         warps_n: 2,
@@ -127,6 +114,16 @@ fn warps_share_out_every_accumulator() {
             assert_eq!(layout.len(), expected, "{config}");
             assert!(layout.n_tiles.is_multiple_of(2), "{config}");
         }
+    }
+}
+
+/// No rule of its own: the others leave nothing else.
+#[test]
+fn copies_are_whole_passes() {
+    for config in grid() {
+        let pass = config.row_share().rows_per_pass();
+        assert!(config.block_m().is_multiple_of(pass), "{config}");
+        assert!(config.block_n().is_multiple_of(pass), "{config}");
     }
 }
 

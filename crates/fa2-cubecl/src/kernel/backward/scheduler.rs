@@ -163,7 +163,7 @@ pub fn query_range(
 ) -> QueryRange {
     let m_blocks = (seq_q + comptime!(block_m - 1)) / block_m;
     let see_first = max(first_query(key, seq_k, diagonal, kind), 0);
-    let first = min(see_first / block_m, m_blocks);
+    let first = select(see_first < seq_q, see_first / block_m, m_blocks);
     let blocks = m_blocks - first;
     let last = key + comptime!(block_n - 1);
     // Where the last key is past the end, its first query is infinitely far, and so no block is whole.

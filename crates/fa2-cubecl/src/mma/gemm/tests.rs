@@ -52,7 +52,7 @@ fn l8_the_view_of_p_is_the_articles() {
 fn l8_the_view_is_the_named_map() {
     for config in configs() {
         match Name::CToA.map(&sizes(&config)) {
-            Ok(Map::Registers(map)) => assert_eq!(p_view(&config), map.layout, "{config}"),
+            Ok(Map::Registers(map)) => assert_eq!(p_view(&scores(&config)), map.layout, "{config}"),
             other => panic!("the view is no map of registers: {other:?}"),
         }
     }

@@ -90,6 +90,14 @@ fn order_follows_the_sign_of_the_type() {
 }
 
 #[test]
+fn relu_replaces_a_negative_result_by_zero() {
+    assert_eq!(run(op(K::MinRelu, S32), &[0xFFFF_FFFF, 1]), 0);
+    assert_eq!(run(op(K::MinRelu, S32), &[3, 5]), 3);
+    assert_eq!(run(op(K::MaxRelu, S32), &[0xFFFF_FFF0, 0xFFFF_FFFF]), 0);
+    assert_eq!(run(op(K::MaxRelu, S32), &[0xFFFF_FFFF, 7]), 7);
+}
+
+#[test]
 fn least_integer_is_its_own_magnitude_and_negative() {
     assert_eq!(run(op(K::Abs, S32), &[0x8000_0000]), 0x8000_0000);
     assert_eq!(run(op(K::Neg, S16), &[0x8000]), 0x8000);

@@ -58,6 +58,7 @@ pub(super) fn translate(mut call: Call<'_, '_>, base: &str) -> Result<(), ParseE
     let fits = match kind {
         AluKind::Abs | AluKind::Neg => signed,
         AluKind::MulWide | AluKind::MadWide => ty.bits() <= 32,
+        AluKind::MinRelu | AluKind::MaxRelu => ty == ScalarType::S32,
         _ => true,
     };
     let saturable = match family {
@@ -75,6 +76,8 @@ pub(super) fn translate(mut call: Call<'_, '_>, base: &str) -> Result<(), ParseE
             | AluKind::MinNan
             | AluKind::Max
             | AluKind::MaxNan
+            | AluKind::MinRelu
+            | AluKind::MaxRelu
     );
     let roundable = modifiers.rounding.is_none()
         || !(exact || matches!(kind, AluKind::DivApprox | AluKind::DivFull));
@@ -148,8 +151,10 @@ fn kind(call: &mut Call<'_, '_>, base: &str, family: Family) -> Option<AluKind> 
         "abs" => AluKind::Abs,
         "neg" => AluKind::Neg,
         "min" if float && suffixes.take("NaN") => AluKind::MinNan,
+        "min" if !float && suffixes.take("relu") => AluKind::MinRelu,
         "min" => AluKind::Min,
         "max" if float && suffixes.take("NaN") => AluKind::MaxNan,
+        "max" if !float && suffixes.take("relu") => AluKind::MaxRelu,
         "max" => AluKind::Max,
         _ => return None,
     })

@@ -13,6 +13,7 @@ const UNSUPPORTED: &[&str] = &[
     "mul.wide.u64 %d0, %d1, %d2;",
     "neg.u32 %r0, %r1;",
     "max.rn.f32 %r0, %r1, %r2;",
+    "max.relu.u32 %r0, %r1, %r2;",
     "ex2.f32 %r0, %r1;",
     "cvt.f16.f32 %h0, %r0;",
     "cvt.s32.f32 %r0, %r1;",

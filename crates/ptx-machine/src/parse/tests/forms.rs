@@ -51,6 +51,7 @@ const LANEWISE: &[&str] = &[
     "fma.rn.bf16 %h0, %h1, %h2, %h3",
     "fma.rn.bf16x2 %r0, %r1, %r2, %r3",
     "fma.rn.f64 %d0, %d1, %d2, %d3",
+    "<min/max>.relu.s32 %r0, %r1, %r2",
     "<min/max></.ftz></.NaN>.<f32/f16x2> %r0, %r1, %r2",
     "<min/max></.ftz></.NaN>.f16 %h0, %h1, %h2",
     "<min/max></.NaN>.bf16 %h0, %h1, %h2",

@@ -47,9 +47,9 @@ fn assert_named_addresses(
     for lane in 0..32 {
         let [row, col] = map.coordinate(32 * warp + lane, CHUNK as usize * repeat);
         let offset = match view.operand {
-            Operand::Q | Operand::K => view.tile.offset(row, col),
+            Operand::A | Operand::B => view.tile.offset(row, col),
             // The map sees V as (d, n).
-            Operand::V => view.tile.offset(col, row),
+            Operand::ATransposed | Operand::BTransposed => view.tile.offset(col, row),
         };
         let address = view.address(lane as u32, row_tile, col_tile);
         let expected = view.tile_base + offset as u32 * Dtype::BYTES;
