@@ -54,6 +54,15 @@ impl Grid {
         }
     }
 
+    /// What of the record is drawn.
+    fn drawn(self) -> &'static [&'static str] {
+        match self {
+            Self::Paper => &[],
+            // The rows with one head are a line over the length; the other two are points.
+            Self::Article => &["--heads", "1"],
+        }
+    }
+
     /// Name of the record.
     fn record(self) -> &'static str {
         match self {
@@ -91,7 +100,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         peers(grid, &record)?;
         let mut plot = build()?;
         let charts = record.with_extension("");
-        process::stream(plot.arg("plot").arg(&record).arg("--out").arg(charts))?;
+        plot.arg("plot").arg(&record).arg("--out").arg(charts);
+        process::stream(plot.args(grid.drawn()))?;
     }
     Ok(())
 }

@@ -20,6 +20,9 @@ pub struct PlotArgs {
     /// Paths to draw; without it, all.
     #[arg(long, value_delimiter = ',')]
     paths: Vec<String>,
+    /// Only shapes with this many heads over the batch.
+    #[arg(long)]
+    heads: Option<usize>,
 }
 
 /// A path's name in the legend, and its colour: ours stand out, and all can be told apart by the
@@ -54,7 +57,8 @@ pub fn run(args: &PlotArgs) -> Result<()> {
     let record = Record::read(&args.record)?;
     let mut figures: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
     for row in &record.rows {
-        let is_wanted = args.paths.is_empty() || args.paths.contains(&row.path);
+        let is_wanted = (args.paths.is_empty() || args.paths.contains(&row.path))
+            && args.heads.is_none_or(|heads| heads == row.b * row.h);
         // A line over S has no place for grouped heads or Sq != Sk.
         if is_wanted && row.h == row.hkv && row.sq == row.sk {
             let figure = (row.pass.clone(), row.dtype.clone());
@@ -68,11 +72,28 @@ pub fn run(args: &PlotArgs) -> Result<()> {
     );
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     for ((pass, dtype), rows) in figures {
+        one_shape_a_point(&rows)?;
         let file = args.out.join(format!("{pass}_{dtype}.svg"));
         let title = format!("{}, {pass}, {dtype}", record.gpu);
         let svg = figure(&title, &rows)?;
         std::fs::write(&file, svg).with_context(|| file.display().to_string())?;
         println!("chart: {}", file.display());
+    }
+    Ok(())
+}
+
+/// A length has room for one shape: a record of several batch sizes is drawn one by one.
+fn one_shape_a_point(rows: &[&Row]) -> Result<()> {
+    let mut shapes = BTreeMap::new();
+    for row in rows {
+        let heads = row.b * row.h;
+        let first = *shapes.entry((row.d, row.causal, row.sq)).or_insert(heads);
+        ensure!(
+            first == heads,
+            "D = {} and S = {} have shapes of {first} and of {heads} heads over the batch: choose with --heads",
+            row.d,
+            row.sq
+        );
     }
     Ok(())
 }
@@ -289,6 +310,17 @@ mod tests {
         let lines = lines(&[&slow, &fast]);
         assert_eq!(lines["cubecl"].len(), 1);
         assert_eq!(lines["cubecl"][0].median, 200.0);
+    }
+
+    #[test]
+    fn shapes_of_different_batches_are_not_mixed() {
+        let one = row("cubecl", "", 512, [1.0; 3], 100.0);
+        let eight = Row {
+            h: 8,
+            ..one.clone()
+        };
+        assert!(one_shape_a_point(&[&one, &one]).is_ok());
+        assert!(one_shape_a_point(&[&one, &eight]).is_err());
     }
 
     #[test]

@@ -156,3 +156,35 @@ impl Record {
         std::fs::write(&csv_path, csv).with_context(|| csv_path.display().to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// `Strategy::Auto` takes the CubeCL kernel wherever it serves. A record in which the CuTe kernel
+    /// is faster by more than the rounds differ is a reason to change that.
+    #[test]
+    fn no_cell_of_the_record_speaks_against_auto() -> Result<()> {
+        const LEAST: f64 = 0.98;
+        let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("record/h200/forward.json");
+        let mut cells: BTreeMap<(String, usize, usize, bool), BTreeMap<String, f64>> =
+            BTreeMap::new();
+        for row in Record::read(&record)?.rows {
+            let cell = cells
+                .entry((row.dtype, row.d, row.sq, row.causal))
+                .or_default();
+            let best = cell.entry(row.path).or_insert(row.tflops);
+            *best = best.max(row.tflops);
+        }
+        let mut compared = 0;
+        for (cell, paths) in cells {
+            if let (Some(cubecl), Some(cute)) = (paths.get("cubecl"), paths.get("cute")) {
+                compared += 1;
+                assert!(cubecl / cute >= LEAST, "{cell:?}: {cubecl} against {cute}");
+            }
+        }
+        assert!(compared > 0, "the record has no cell with both engines");
+        Ok(())
+    }
+}
