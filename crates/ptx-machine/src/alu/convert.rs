@@ -186,10 +186,20 @@ fn store(value: f64, op: &AluOp, rounding: Rounding) -> u64 {
             unknown(op)
         };
     };
+    if value.is_nan() && op.source == T::F64 && op.ty == T::F32 {
+        return shortened_nan(value);
+    }
     let bits = format.round(value, rounding);
     if op.ftz && op.ty == T::F32 {
         format.flush(bits)
     } else {
         bits
     }
+}
+
+/// A NaN of f64 as f32: quiet, with its sign and the upper part of its payload, as hardware gives.
+fn shortened_nan(value: f64) -> u64 {
+    const QUIET: u64 = 0x7FC0_0000;
+    let bits = value.to_bits();
+    bits >> 32 & 0x8000_0000 | QUIET | bits >> 29 & 0x003F_FFFF
 }

@@ -94,6 +94,14 @@ impl Narrow {
         }
     }
 
+    /// `f` of a source's bits; of a NaN the canonical one, as hardware gives (the ISA leaves it open).
+    fn signed(self, bits: u64, f: impl Fn(u64) -> u64) -> u64 {
+        match self.source(bits) {
+            source if self.format.is_nan(source) => self.format.nan(),
+            source => f(source),
+        }
+    }
+
     fn order(self, bits: u64) -> i64 {
         let magnitude = (bits & !self.format.sign_mask()) as i64;
         if bits & self.format.sign_mask() == 0 {
@@ -133,8 +141,8 @@ pub(super) fn execute(op: &AluOp, sources: &[&Lanes]) -> Lanes {
                 ))
             })
         }),
-        K::Abs => one(&|a| narrow.source(a) & !sign),
-        K::Neg => one(&|a| narrow.source(a) ^ sign),
+        K::Abs => one(&|a| narrow.signed(a, |bits| bits & !sign)),
+        K::Neg => one(&|a| narrow.signed(a, |bits| bits ^ sign)),
         K::Min => least(0, false),
         K::MinNan => least(0, true),
         K::Max => least(sign, false),

@@ -53,7 +53,30 @@ impl Modes {
 
     /// A result that was rounded to odd in f64.
     pub(super) fn store_rounded(self, value: f64, rounding: Rounding) -> u64 {
-        self.store(f32::from_bits(SINGLE.round(value, rounding) as u32))
+        let rounded = f32::from_bits(SINGLE.round(value, rounding) as u32);
+        let to_nearest = rounding == Rounding::Rn;
+        self.store_of(rounded, || value, to_nearest)
+    }
+
+    /// A result `rounded` from `exact`.
+    ///
+    /// Flushing looks at the result with 24 bits and any exponent. What only the coarser steps of the
+    /// subnormal numbers round up to the smallest normal one is flushed too.
+    #[inline]
+    fn store_of(self, rounded: f32, exact: impl FnOnce() -> f64, to_nearest: bool) -> u64 {
+        if self.ftz && rounded.abs() == f32::MIN_POSITIVE {
+            let normal = f64::from(f32::MIN_POSITIVE);
+            let step = f64::from(f32::EPSILON) / 2.0;
+            let exact = exact().abs();
+            let is_tiny = match to_nearest {
+                true => exact < normal * (1.0 - step / 2.0),
+                false => exact <= normal * (1.0 - step),
+            };
+            if is_tiny {
+                return self.store(0.0f32.copysign(rounded));
+            }
+        }
+        self.store(rounded)
     }
 }
 
@@ -98,8 +121,15 @@ fn nearest(op: &AluOp, modes: Modes, sources: &[&Lanes]) -> Lanes {
     match op.kind {
         K::Add => map2(sources, |a, b| store(load(a) + load(b))),
         K::Sub => map2(sources, |a, b| store(load(a) - load(b))),
-        K::MulLo => map2(sources, |a, b| store(load(a) * load(b))),
-        K::Fma => map3(sources, |a, b, c| store(load(a).mul_add(load(b), load(c)))),
+        K::MulLo => map2(sources, |a, b| {
+            let (a, b) = (load(a), load(b));
+            modes.store_of(a * b, || f64::from(a) * f64::from(b), true)
+        }),
+        K::Fma => map3(sources, |a, b, c| {
+            let (a, b, c) = (load(a), load(b), load(c));
+            let exact = || round::fma(a.into(), b.into(), c.into(), Rounding::Rn);
+            modes.store_of(a.mul_add(b, c), exact, true)
+        }),
         K::DivRn | K::DivFull => map2(sources, |a, b| store(load(a) / load(b))),
         K::DivApprox => map2(sources, |a, b| {
             store(approximate_quotient(load(a), load(b)))

@@ -85,6 +85,16 @@ fn floats_round_to_integers_as_named_and_clamp() {
     assert_eq!(run(with(U32, Bf16, Rpi), &[0x3F81]), 2);
 }
 
+/// As an H200 gives them.
+#[test]
+fn nan_of_f64_keeps_its_sign_and_upper_payload() {
+    let narrowed = |bits| run(with(F32, F64, Rn), &[bits]);
+    assert_eq!(narrowed(0x7FF8_1C03_4000_0000), 0x7FC0_E01A);
+    assert_eq!(narrowed(0xFFFF_FFFF_E000_0000), 0xFFFF_FFFF);
+    assert_eq!(narrowed(0xFFF8_0000_0000_0000), 0xFFC0_0000);
+    assert_eq!(narrowed(0x7FF0_0000_0000_0001), 0x7FC0_0000);
+}
+
 #[test]
 fn nan_to_integer_is_zero_or_the_highest_bit() {
     assert_eq!(run(with(S32, F32, Rzi), &[NAN]), 0);

@@ -47,6 +47,27 @@ fn flush_to_zero_keeps_the_sign() {
     assert_eq!(run(op(K::MulLo, F16), &[0x0400, 0xB800]), 0x8200);
 }
 
+/// As an H200 gives them.
+#[test]
+fn flushing_looks_at_24_bits_before_subnormal_steps_round_up() {
+    let below_one = 0x3F7F_FFFF;
+    for rounding in [Rn, Rm] {
+        let mul = AluOp {
+            rounding: Some(rounding),
+            ..op(K::MulLo, F32)
+        };
+        let negative = SIGN | LEAST_NORMAL;
+        assert_eq!(run(mul, &[below_one, negative]), negative);
+        let flushing = AluOp { ftz: true, ..mul };
+        assert_eq!(run(flushing, &[below_one, negative]), SIGN);
+        let fma = AluOp {
+            kind: K::Fma,
+            ..flushing
+        };
+        assert_eq!(run(fma, &[below_one, negative, SIGN]), SIGN);
+    }
+}
+
 #[test]
 fn saturation_clamps_and_drops_nan() {
     for (value, expected) in [(2.0f32, 1.0f32), (0.25, 0.25), (-3.0, 0.0), (f32::NAN, 0.0)] {
@@ -207,6 +228,9 @@ fn sign_operations_touch_the_sign_alone() {
     );
     assert_eq!(run(op(K::Neg, Bf16x2), &[0x3F80_BF80]), 0xBF80_3F80);
     assert_eq!(run(op(K::Abs, F16x2), &[0xBC00_8001]), 0x3C00_0001);
+    // A NaN becomes the canonical one, as on an H200.
+    assert_eq!(run(op(K::Neg, F16x2), &[0x3C00_7E00]), 0xBC00_7FFF);
+    assert_eq!(run(op(K::Abs, Bf16x2), &[0xFFC0_0000]), 0x7FFF_0000);
     assert_eq!(
         run(op(K::Neg, F64), &[(2.5f64).to_bits()]),
         (-2.5f64).to_bits()
