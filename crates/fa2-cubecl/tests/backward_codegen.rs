@@ -11,6 +11,13 @@ use fa2_testing::census::{self, Census, Counts};
 use rayon::prelude::*;
 use std::path::Path;
 
+/// Bytes of local memory that a kernel may have, the largest of stack, spill stores and spill loads.
+///
+/// At D = 64 and 128 the main kernel needs every register. What it spills there is loop-invariant parts of
+/// addresses, read once for a block of queries; smaller tiles would read Q and dO from shared memory more
+/// often.
+const ALLOWED_SPILL: usize = 48;
+
 /// An A100, an RTX 40 and an H100.
 const CAPABILITIES: [u32; 3] = [80, 89, 90];
 
@@ -111,15 +118,20 @@ fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
 }
 
 #[test]
-fn the_census_of_the_backward_holds() {
+fn spills_are_few_and_the_census_of_the_backward_holds() {
     let builds = grid();
     let rows: Vec<(Build, Census)> = builds.par_iter().map(|b| (*b, b.census())).collect();
     let mut table = String::from(
         "Instructions of the whole kernel; then of the loop over query blocks.\n\
-         sm   regs spills | HMMA LDSM (.T) STS STSM LDGSTS RED BAR | HMMA LDSM F2FP MUFU LDS MOV all | kernel, configuration\n",
+         sm   regs spills | HMMA LDSM (.T) STS STSM LDGSTS RED BAR | HMMA LDSM F2FP MUFU LDS all | kernel, configuration\n",
     );
     for (build, census) in &rows {
         let Build { sm, .. } = build;
+        let local = census
+            .spill_stores
+            .max(census.spill_loads)
+            .max(census.stack);
+        assert!(local <= ALLOWED_SPILL, "{}: {local} bytes", build.name());
         let k = |name| Census::count(&census.kernel, name);
         let longest = census
             .loops
@@ -129,12 +141,9 @@ fn the_census_of_the_backward_holds() {
             .unwrap_or_default();
         let l = |name| Census::count(&longest, name);
         table += &format!(
-            "{sm:2} {:6} {:6} | {:4} {:4} {:4} {:3} {:4} {:6} {:3} {:3} | {:4} {:4} {:4} {:4} {:3} {:3} {:4} | {}\n",
+            "{sm:2} {:6} {:6} | {:4} {:4} {:4} {:3} {:4} {:6} {:3} {:3} | {:4} {:4} {:4} {:4} {:3} {:4} | {}\n",
             census.registers,
-            census
-                .spill_stores
-                .max(census.spill_loads)
-                .max(census.stack),
+            local,
             k("HMMA"),
             k("LDSM"),
             transposed(&census.kernel),
@@ -148,7 +157,6 @@ fn the_census_of_the_backward_holds() {
             l("F2FP"),
             l("MUFU"),
             l("LDS."),
-            l("MOV"),
             longest.values().sum::<usize>(),
             build.name(),
         );

@@ -123,7 +123,7 @@ impl S2r {
         } else {
             let mut view = S2r::new(tile_base, lane, tile, operand);
             // As a step in `step_addresses`: bits that are clear.
-            view.base[0] = view.base[0] ^ (warp * comptime!(MMA_K * Dtype::BYTES));
+            view.base[0] ^= warp * comptime!(MMA_K * Dtype::BYTES);
             view
         }
     }

@@ -48,8 +48,11 @@ fn corner(config: &BwdConfig, [warp, m, pair]: Block) -> [usize; 2] {
     ]
 }
 
-/// The four 8x8 matrices of a block: rows and columns from its corner, and what each lane addresses.
-fn matrices(config: &BwdConfig, block: Block) -> Vec<([usize; 2], Box<dyn Fn(u32) -> u32 + '_>)> {
+/// An 8x8 matrix of a block: its row and column from the block's corner, and where each lane's pair goes.
+type Matrix<'a> = ([usize; 2], Box<dyn Fn(u32) -> u32 + 'a>);
+
+/// The four matrices of a block.
+fn matrices(config: &BwdConfig, block: Block) -> Vec<Matrix<'_>> {
     let atom_cols = config.score_tile().atom_cols() as u32;
     (0..4)
         .map(|i| {

@@ -6,6 +6,7 @@ use crate::config::{Columns, MMA_M, WARP};
 use crate::copy::atom::{g2r_f32, r2g_pair};
 use crate::kernel::backward::keys::sums_offset;
 use crate::kernel::backward::scheduler::{BwdShape, query_tile};
+use crate::mma::accumulator::Accumulator;
 use crate::mma::atom::round_pair;
 use crate::problem::Dtype;
 use crate::tensor::address::{global_address, global_address_mut, unit_position};
@@ -30,6 +31,12 @@ pub fn backward_convert(
     let first_row = warp % comptime!(layout.warps) * MMA_M + lane / 4;
     let first_column = warp / comptime!(layout.warps) * 16 + lane % 4 * 2;
     let matrix = global_address_mut(&mut d_q[0..1]);
+    // All loads before the first store, so that they are in flight together.
+    let mut sums = Accumulator::zeros(layout);
+    #[unroll]
+    for i in 0..comptime!(layout.len()) {
+        sums.values[i] = g2r_f32(source, comptime!(i as u32 * 4 * WARP));
+    }
     #[unroll]
     for m in 0..comptime!(layout.m_tiles) {
         #[unroll]
@@ -40,9 +47,8 @@ pub fn backward_convert(
                     + (first_column * comptime!(Dtype::BYTES)) as u64;
                 #[unroll]
                 for n in 0..comptime!(layout.n_tiles) {
-                    let at = comptime!(layout.index(0, half, m, n) as u32 * 4 * WARP);
-                    let low = g2r_f32(source, at) * shape.scale;
-                    let high = g2r_f32(source, comptime!(at + 4 * WARP)) * shape.scale;
+                    let low = sums.values[comptime!(layout.index(0, half, m, n))] * shape.scale;
+                    let high = sums.values[comptime!(layout.index(1, half, m, n))] * shape.scale;
                     let offset = comptime!(layout.column_offset(0, n));
                     // With exact columns the right side is never expanded.
                     if comptime!(config.columns() == Columns::Exact)

@@ -130,6 +130,10 @@ impl QueryPipeline {
     }
 
     /// Makes the block of step `t` readable, and starts the next copies where there are two stages.
+    #[allow(
+        clippy::collapsible_if,
+        reason = "the outer condition is one of comptime"
+    )]
     pub fn acquire(
         &self,
         copier: &RowCopier,
