@@ -10,8 +10,6 @@ use fa2_cubecl::{Gpu, Problem};
 use fa2_machine::KernelElement;
 use fa2_testing::{CASES, Case, Expected, REPLAY, inputs};
 
-/// The article's absolute and relative tolerance (claim V1).
-const ARTICLE_TOLERANCE: f64 = 2e-3;
 /// Largest query-key products for which every forced plan is run.
 const FORCED_PRODUCTS: usize = 1 << 26;
 const SEED: u64 = 20;

@@ -1,5 +1,10 @@
 //! The extension of Burn's backends by the two passes, and the backends that compose them.
 
+#![allow(
+    clippy::too_many_arguments,
+    reason = "Burn's extension macro takes each tensor as an argument"
+)]
+
 use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
 
 use crate::{options::Mask, strategy::Path};
