@@ -20,16 +20,19 @@ use half::f16;
 const SEED: u64 = 30;
 /// Seed of dO and dLSE.
 const GRADIENT_SEED: u64 = 31;
-/// Query-key products up to which the f64 oracle of the gradients runs; it does five times the work
+/// Products up to which the f64 oracle of the gradients runs; it does five times the work
 /// of the forward's.
-const MOST_PRODUCTS: usize = 1 << 27;
+const MOST_PRODUCTS: usize = 1 << 31;
 
 /// The cases whose gradients must have the same bits each time.
-const REPEATS: [Case; 2] = [
+const REPEATS: [Case; 3] = [
     Case::new("repeat-backward-full", 2, 8, 777, 64),
     Case::new("repeat-backward-causal", 2, 8, 777, 128)
         .kv_heads(2)
         .causal(Causal::BottomRight),
+    Case::new("DET-04", 30, 1, 2048, 128)
+        .keys(128)
+        .inputs(Inputs::Concentrated),
 ];
 
 /// Runs the conformance grid and the replayed reports in one element type, with both ways to sum dQ.

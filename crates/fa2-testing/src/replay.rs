@@ -35,6 +35,7 @@ pub const REPLAY: &[Case] = &[
         .causal(BottomRight)
         .inputs(Concentrated),
     Case::new("BIG-01", 8300, 16, 1, 128),
+    Case::new("BIG-02", 12_000, 2, 4, 64),
     Case::new("BIG-03", 2, 4, 729, 72)
         .stored(Bshd)
         .note("batch 1600 and 16 heads in the report"),
@@ -62,4 +63,8 @@ pub const REPLAY: &[Case] = &[
         .keys(83)
         .causal(BottomRight),
     Case::new("ACC-02", 4, 8, 10, 64).causal(BottomRight),
+    Case::new("DET-04", 30, 1, 2048, 128)
+        .keys(128)
+        .inputs(Concentrated)
+        .note("batch 300 in the report"),
 ];
