@@ -72,7 +72,7 @@ pub fn run(args: &ArticleArgs) -> Result<()> {
         "the article's: a CUDA graph of {FORWARDS} forwards into one preallocated output between two events (a queue of them where the note says so), one input set, {} rounds, the kernels' order rotating; f16, D = 64, inputs N(0,1), contiguous",
         args.rounds
     );
-    machine.finish(rows, method, args.out.as_deref())
+    machine.finish(&rows, &method, args.out.as_deref())
 }
 
 fn problem(heads: usize, seq: usize, causal: bool) -> Problem {

@@ -67,26 +67,31 @@ pub struct ForwardArgs {
 /// Where there is no usable GPU, a result is wrong, or a file can't be written.
 pub fn run(args: &ForwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
-    let client = &machine.client;
-    let mut rows = Vec::new();
-    for &dtype in &args.dtypes {
-        rows.extend(match dtype {
-            DtypeArg::F16 => measure_type::<f16>(client, args, dtype)?,
-            DtypeArg::Bf16 => measure_type::<bf16>(client, args, dtype)?,
-        });
-    }
     let method = format!(
         "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, kernels interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous, LSE written",
         args.rounds
     );
-    machine.finish(rows, method, args.out.as_deref())
+    let out = args.out.as_deref();
+    let mut rows = Vec::new();
+    let mut keep = |new: Vec<Row>| {
+        rows.extend(new);
+        machine.keep(&rows, &method, out)
+    };
+    for &dtype in &args.dtypes {
+        match dtype {
+            DtypeArg::F16 => measure_type::<f16>(&machine.client, args, dtype, &mut keep)?,
+            DtypeArg::Bf16 => measure_type::<bf16>(&machine.client, args, dtype, &mut keep)?,
+        }
+    }
+    machine.finish(&rows, &method, out)
 }
 
 fn measure_type<E: KernelElement>(
     client: &Client,
     args: &ForwardArgs,
     dtype: DtypeArg,
-) -> Result<Vec<Row>> {
+    keep: &mut dyn FnMut(Vec<Row>) -> Result<()>,
+) -> Result<()> {
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
     let most_rows = problems
         .iter()
@@ -96,7 +101,6 @@ fn measure_type<E: KernelElement>(
     let pool = Pool::<E>::new(client, ELEMENTS, most_rows);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}")?;
     let progress = ProgressBar::new(problems.len() as u64).with_style(style);
-    let mut rows = Vec::new();
     for problem in &problems {
         progress.set_message(format!(
             "{} D={} S={}",
@@ -104,14 +108,15 @@ fn measure_type<E: KernelElement>(
             problem.head_dim,
             problem.seq_q
         ));
-        rows.extend(measure_problem(client, args, &pool, problem)?);
+        let mut rows = measure_problem(client, args, &pool, problem)?;
         if args.stock == Some(problem.seq_q) {
             rows.push(stock::measure(problem, args.machine.device(), args.rounds)?);
         }
+        keep(rows)?;
         progress.inc(1);
     }
     progress.finish_and_clear();
-    Ok(rows)
+    Ok(())
 }
 
 /// Kernels to measure: forced ones, or the chosen.

@@ -68,12 +68,25 @@ impl Machine {
         })
     }
 
-    /// Prints the rows, and keeps them at `out` with the machine's facts.
+    /// Prints the rows and keeps them.
     ///
     /// # Errors
     /// Where the record can't be written.
-    pub fn finish(&self, rows: Vec<Row>, method: String, out: Option<&Path>) -> Result<()> {
-        print_table(&rows);
+    pub fn finish(&self, rows: &[Row], method: &str, out: Option<&Path>) -> Result<()> {
+        print_table(rows);
+        self.keep(rows, method, out)?;
+        if let Some(path) = out {
+            println!("record: {}", path.display());
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows at `out` with the machine's facts; again after each shape, so that a run that is
+    /// broken off has lost nothing.
+    ///
+    /// # Errors
+    /// Where the record can't be written.
+    pub fn keep(&self, rows: &[Row], method: &str, out: Option<&Path>) -> Result<()> {
         let Some(path) = out else { return Ok(()) };
         let query = |field: &str| {
             let id = format!("--id={}", self.device);
@@ -88,12 +101,10 @@ impl Machine {
             date: jiff::Zoned::now().date().to_string(),
             commit: self.commit.clone(),
             versions: serde_json::json!({ "burn": "0.22.1", "cubecl": "0.11.3" }),
-            method,
-            rows,
+            method: method.into(),
+            rows: rows.to_vec(),
         };
-        record.write(path)?;
-        println!("record: {}", path.display());
-        Ok(())
+        record.write(path)
     }
 }
 
