@@ -72,10 +72,10 @@ fn ptx(tools: &Tools, root: &Path, out: &Path, unit: &str) -> Result<String> {
     // kept.
     let stamp = out.join(format!("{unit}.stamp"));
     let inputs = inputs(root, unit, &format!("{} {command:?}", tools.version))?;
-    if fs::read_to_string(&stamp).is_ok_and(|last| last == inputs) {
-        if let Ok(text) = fs::read_to_string(&target) {
-            return Ok(text);
-        }
+    if fs::read_to_string(&stamp).is_ok_and(|last| last == inputs)
+        && let Ok(text) = fs::read_to_string(&target)
+    {
+        return Ok(text);
     }
     run(&mut command)?;
     fs::write(&stamp, inputs).with_context(|| format!("cannot write {}", stamp.display()))?;
