@@ -15,6 +15,10 @@ pub(crate) struct Call {
     pub(crate) mask: Mask,
     pub(crate) scale: f64,
     pub(crate) path: Path,
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(dead_code, reason = "the composed path has the same bits anyway")
+    )]
     pub(crate) deterministic: bool,
 }
 
