@@ -2,10 +2,11 @@
 //! conversion together.
 
 use crate::arguments::DtypeArg;
+use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
 use crate::bench::record::Row;
-use crate::bench::shape::{ELEMENTS, paper};
+use crate::bench::shape::paper;
 use crate::bench::verify::{verify_gradients, verify_last_head};
 use crate::bench::window::{Window, interleave};
 use anyhow::Result;
@@ -14,7 +15,6 @@ use cubecl::client::Client;
 use fa2_cubecl::{BwdConfig, BwdPlan, Problem, QuerySums, backward, choose_backward, gpu};
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -75,32 +75,14 @@ fn measure_type<E: KernelElement>(
     client: &Client,
     args: &BackwardArgs,
     dtype: DtypeArg,
-    keep: &mut dyn FnMut(Vec<Row>) -> Result<()>,
+    keep: &mut Keep<'_>,
 ) -> Result<()> {
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
-    let most_rows = problems
-        .iter()
-        .map(|p| p.batch * p.heads_q * p.seq_q)
-        .max()
-        .unwrap_or(0);
-    let pool = Pool::<E>::new(client, ELEMENTS, most_rows);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}")?;
-    let progress = ProgressBar::new(problems.len() as u64).with_style(style);
     // The oracle runs once for each kernel: lengths are no part of one.
     let mut verified = HashSet::new();
-    for problem in &problems {
-        progress.set_message(format!("D={} S={}", problem.head_dim, problem.seq_q));
-        keep(measure_problem(
-            client,
-            args,
-            &pool,
-            problem,
-            &mut verified,
-        )?)?;
-        progress.inc(1);
-    }
-    progress.finish_and_clear();
-    Ok(())
+    measure_each::<E>(client, &problems, keep, |pool, problem| {
+        measure_problem(client, args, pool, problem, &mut verified)
+    })
 }
 
 fn measure_problem<E: KernelElement>(

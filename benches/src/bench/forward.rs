@@ -1,10 +1,11 @@
 //! Device time of the forward over the FlashAttention-2 paper's grid.
 
 use crate::arguments::{DtypeArg, SoftmaxArg, TileArg};
+use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
 use crate::bench::record::Row;
-use crate::bench::shape::{ELEMENTS, paper};
+use crate::bench::shape::paper;
 use crate::bench::stock;
 use crate::bench::verify::verify;
 use crate::bench::window::{Window, interleave};
@@ -15,7 +16,6 @@ use cubecl::client::Client;
 use fa2_cubecl::{FwdConfig, FwdPlan, MaskKind, Problem, choose, gpu};
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 
 /// Least time of a window, in milliseconds: short ones would time the gap before the first launch.
@@ -90,33 +90,16 @@ fn measure_type<E: KernelElement>(
     client: &Client,
     args: &ForwardArgs,
     dtype: DtypeArg,
-    keep: &mut dyn FnMut(Vec<Row>) -> Result<()>,
+    keep: &mut Keep<'_>,
 ) -> Result<()> {
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
-    let most_rows = problems
-        .iter()
-        .map(|p| p.batch * p.heads_q * p.seq_q)
-        .max()
-        .unwrap_or(0);
-    let pool = Pool::<E>::new(client, ELEMENTS, most_rows);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}")?;
-    let progress = ProgressBar::new(problems.len() as u64).with_style(style);
-    for problem in &problems {
-        progress.set_message(format!(
-            "{} D={} S={}",
-            E::NAME,
-            problem.head_dim,
-            problem.seq_q
-        ));
-        let mut rows = measure_problem(client, args, &pool, problem)?;
+    measure_each::<E>(client, &problems, keep, |pool, problem| {
+        let mut rows = measure_problem(client, args, pool, problem)?;
         if args.stock == Some(problem.seq_q) {
             rows.push(stock::measure(problem, args.machine.device(), args.rounds)?);
         }
-        keep(rows)?;
-        progress.inc(1);
-    }
-    progress.finish_and_clear();
-    Ok(())
+        Ok(rows)
+    })
 }
 
 /// Kernels to measure: forced ones, or the chosen.

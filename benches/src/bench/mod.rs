@@ -5,6 +5,7 @@ pub mod article;
 pub mod backward;
 pub mod first_call;
 pub mod forward;
+pub mod grid;
 pub mod machine;
 pub mod overhead;
 pub mod plot;
