@@ -14,7 +14,7 @@
 //! | [`convert`] | `cvt` of two f32 to packed f16 or bf16, and back |
 //! | [`shuffle`] | `shfl.sync.bfly`, `vote.sync.any`, `bar.warp.sync` |
 //! | [`memory`] | loads and stores of shared and global memory, `red` |
-//! | [`topology`] | positions read anew, opaque values |
+//! | [`topology`] | positions read anew, opaque values, marks of branches |
 //!
 //! An instruction is text here, not meaning: which lane holds which element is the business of the
 //! caller. Everything is compiled into PTX, so a GPU driver is all that a user of the kernel needs.

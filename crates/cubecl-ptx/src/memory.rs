@@ -169,6 +169,32 @@ pub fn load_global_f32(address: u64, #[comptime] offset: u32) -> f32 {
     })
 }
 
+/// Loads four f32 from global `address + offset`, a multiple of 16.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_global_f32_x4(address: u64, #[comptime] offset: u32) -> Accumulator4 {
+    intrinsic!(|scope| {
+        let text = format!("ld.global.v4.f32 {{$0,$1,$2,$3}}, [$4+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=f,=f,=f,=f,l,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = f32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        let r = emit(scope, asm, vec![ty; 4], operands);
+        Accumulator4Expand {
+            x: r[0].into(),
+            y: r[1].into(),
+            z: r[2].into(),
+            w: r[3].into(),
+        }
+    })
+}
+
 /// Stores 4 bytes to global `address + offset`.
 #[cube]
 #[allow(
@@ -205,6 +231,31 @@ pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
             effect: Effect::Memory,
         };
         let operands = vec![address.read_value(scope), value.read_value(scope)];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
+/// [`add_global_f32`] of four neighbours at a multiple of 16, each a step of its own. Needs SM90.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn add_global_f32_x4(address: u64, #[comptime] offset: u32, values: &Accumulator4) {
+    intrinsic!(|scope| {
+        let text = format!("red.global.add.v4.f32 [$0+{offset}], {{$1,$2,$3,$4}};");
+        let asm = Asm {
+            text: &text,
+            constraints: "l,f,f,f,f,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![
+            address.read_value(scope),
+            values.x.read_value(scope),
+            values.y.read_value(scope),
+            values.z.read_value(scope),
+            values.w.read_value(scope),
+        ];
         emit(scope, asm, vec![], operands);
     })
 }

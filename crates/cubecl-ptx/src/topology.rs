@@ -54,3 +54,25 @@ pub fn opaque(x: u32) -> u32 {
         emit(scope, asm, vec![ty], operands)[0].into()
     })
 }
+
+/// Nothing at run time, but a mark by which branches differ: what two branches with other marks begin with
+/// is not moved ahead of them as their common part.
+///
+/// A branch that starts with its own copy of the code is one block to the assembler, which then mixes
+/// all of its instructions.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn mark_branch(#[comptime] mark: u32) {
+    intrinsic!(|scope| {
+        let text = format!("// branch {mark}");
+        let asm = Asm {
+            text: &text,
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
+        emit(scope, asm, vec![], vec![]);
+    })
+}

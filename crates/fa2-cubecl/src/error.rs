@@ -126,9 +126,9 @@ pub enum ConfigError {
     /// The pass for dQ reads K after V.
     #[error("the pass for dQ needs 2 or 3 stages, not {0}")]
     QueryStages(u32),
-    /// An instruction of SM90 for an older GPU.
-    #[error("stmatrix needs compute capability 90, but the GPU has {0}")]
-    Stmatrix(u32),
+    /// Instructions of SM90 for an older GPU.
+    #[error("this kernel's instructions need compute capability 90, but the GPU has {0}")]
+    Instructions(u32),
     /// A size that its parts don't tile.
     #[error("{what} {size} is not a multiple of {multiple}")]
     Multiple {

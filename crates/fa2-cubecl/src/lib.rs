@@ -49,7 +49,7 @@ mod score;
 mod softmax;
 mod tensor;
 
-pub use config::backward::{BwdConfig, BwdTile, FragmentStore, QuerySums};
+pub use config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
 pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim};
 pub use error::{ConfigError, Fa2Error};
 pub use heuristics::backward::{BwdPlan, choose_backward};

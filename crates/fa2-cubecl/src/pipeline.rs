@@ -27,6 +27,8 @@ pub(crate) struct KvPipeline {
     v_source: Array<u64>,
     /// Byte offset of the stage to read from.
     read: Array<u32>,
+    /// Blocks left to visit; the one being read is the last of them.
+    pub left: Array<u32>,
     /// Shared address of stage 0.
     base: u32,
     /// Bytes between the rows of two copy passes, and between two blocks, of K.
@@ -35,8 +37,8 @@ pub(crate) struct KvPipeline {
     /// The same of V.
     v_pass: u64,
     v_block: u64,
-    /// Key rows of the first visited block that exist.
-    rows_inside: i32,
+    /// Key rows that exist.
+    seq_k: u32,
     /// Columns that exist.
     columns_inside: u32,
     #[cube(comptime)]
@@ -70,72 +72,99 @@ impl KvPipeline {
         );
         let mut read = Array::<u32>::new(1usize);
         read[0] = 0u32;
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = work.blocks;
         KvPipeline {
             k_source,
             v_source,
             read,
+            left,
             base,
             k_pass: shape.k.pass,
             k_block: shape.k.block,
             v_pass: shape.v.pass,
             v_block: shape.v.block,
-            rows_inside: shape.seq_k as i32 - row as i32,
+            seq_k: shape.seq_k,
             columns_inside: shape.head_dim,
             config,
         }
     }
 
-    /// Copies K of block `t`, the next one, into `stage` and moves on to the one before it.
-    fn copy_k(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
+    /// Copies K of the next block, `ahead` blocks before the one being read, into `stage`.
+    fn copy_k(
+        &mut self,
+        copier: &RowCopier,
+        stage: u32,
+        #[comptime] ahead: u32,
+        #[comptime] rows: Rows,
+    ) {
         let config = comptime!(self.config);
         let to = self.base + stage;
         let source = RowWalk {
             address: self.k_source[0],
             pass_bytes: self.k_pass,
-            rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            rows_inside: self.rows_inside(ahead),
             columns_inside: self.columns_inside,
         };
         copier.copy(to, &source, comptime!(config.kv_tile()), rows);
         self.k_source[0] -= self.k_block;
     }
 
-    /// Copies V of block `t`, the next one, into `stage` and moves on to the one before it.
-    fn copy_v(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
+    /// The same of V.
+    fn copy_v(
+        &mut self,
+        copier: &RowCopier,
+        stage: u32,
+        #[comptime] ahead: u32,
+        #[comptime] rows: Rows,
+    ) {
         let config = comptime!(self.config);
         let to = self.base + stage + comptime!(config.kv_bytes());
         let source = RowWalk {
             address: self.v_source[0],
             pass_bytes: self.v_pass,
-            rows_inside: self.rows_inside + (t * comptime!(config.block_n())) as i32,
+            rows_inside: self.rows_inside(ahead),
             columns_inside: self.columns_inside,
         };
         copier.copy(to, &source, comptime!(config.kv_tile()), rows);
         self.v_source[0] -= self.v_block;
     }
 
-    /// Copies K and V of block `t` into `stage` as one group.
-    fn copy_block(&mut self, copier: &RowCopier, stage: u32, t: u32, #[comptime] rows: Rows) {
-        self.copy_k(copier, stage, t, rows);
-        self.copy_v(copier, stage, t, rows);
+    /// Copies K and V of the next block into `stage` as one group.
+    fn copy_block(
+        &mut self,
+        copier: &RowCopier,
+        stage: u32,
+        #[comptime] ahead: u32,
+        #[comptime] rows: Rows,
+    ) {
+        self.copy_k(copier, stage, ahead, rows);
+        self.copy_v(copier, stage, ahead, rows);
         commit_group();
     }
 
+    /// Key rows that exist from the block on that is `ahead` blocks before the one being read.
+    fn rows_inside(&self, #[comptime] ahead: u32) -> i32 {
+        let block = self.left[0] - 1 - ahead;
+        self.seq_k as i32 - (block * comptime!(self.config.block_n())) as i32
+    }
+
     /// First fill. The copy of Q, started before, joins the first group.
-    pub fn prologue(&mut self, copier: &RowCopier, blocks: u32) {
+    pub fn prologue(&mut self, copier: &RowCopier) {
         let config = comptime!(self.config);
         // Only the last block of the keys can have rows outside, and it comes first.
         if comptime!(config.stages() == 1) {
-            if blocks > 0 {
+            if self.left[0] > 0 {
                 self.copy_k(copier, 0u32, 0u32, Rows::Ragged);
             }
             commit_group();
         } else {
-            if blocks > 0 {
+            if self.left[0] > 0 {
                 self.copy_block(copier, 0u32, 0u32, Rows::Ragged);
             }
             #[unroll]
             for ahead in 1..comptime!(config.stages() - 1) {
-                if ahead < blocks {
+                if ahead < self.left[0] {
                     let stage = comptime!(ahead * config.stage_bytes());
                     self.copy_block(copier, stage, ahead, Rows::Whole);
                 }
@@ -143,18 +172,12 @@ impl KvPipeline {
         }
     }
 
-    /// Makes K of block `t` readable (V too with several stages), and starts the next copies.
-    pub fn acquire_k(
-        &mut self,
-        copier: &RowCopier,
-        t: u32,
-        blocks: u32,
-        #[comptime] kind: BlockKind,
-    ) {
+    /// Makes K of the next block readable (V too with several stages), and starts the next copies.
+    pub fn acquire_k(&mut self, copier: &RowCopier, #[comptime] kind: BlockKind) {
         let config = comptime!(self.config);
         let ahead = comptime!(config.stages() - 1);
         if comptime!(ahead == 2) {
-            if t + 1 < blocks {
+            if self.left[0] > 1 {
                 wait_group(comptime!(ahead - 1));
             } else {
                 wait_group(0u32);
@@ -162,31 +185,31 @@ impl KvPipeline {
         } else {
             wait_group(0u32);
         }
-        // Orders: copies of block t by all threads < its reads by ldmatrix; and reads of block
-        // t - 1 < the refill of its stage below.
+        // Orders: copies of this block by all threads < its reads by ldmatrix; and reads of the
+        // block before < the refill of its stage below.
         sync_cube();
         if comptime!(ahead == 0) {
             let rows = comptime!(match kind {
                 BlockKind::Masked => Rows::Ragged,
                 BlockKind::Full => Rows::Whole,
             });
-            self.copy_v(copier, 0u32, t, rows);
+            self.copy_v(copier, 0u32, 0u32, rows);
             commit_group();
-        } else if t + ahead < blocks {
+        } else if self.left[0] > ahead {
             let stage = previous_stage(self.read[0], config);
-            self.copy_block(copier, stage, t + ahead, Rows::Whole);
+            self.copy_block(copier, stage, ahead, Rows::Whole);
         }
     }
 
-    /// Makes V of block `t` readable where `acquire_k` did not, and starts the copy of the next K.
-    pub fn acquire_v(&mut self, copier: &RowCopier, t: u32, blocks: u32) {
+    /// Makes V of this block readable where `acquire_k` did not, and starts the copy of the next K.
+    pub fn acquire_v(&mut self, copier: &RowCopier) {
         if comptime!(self.config.stages() == 1) {
             wait_group(0u32);
             // Orders: copies of V by all threads < its reads; reads of K by all warps < the copy
             // of the next K over it.
             sync_cube();
-            if t + 1 < blocks {
-                self.copy_k(copier, 0u32, t + 1, Rows::Whole);
+            if self.left[0] > 1 {
+                self.copy_k(copier, 0u32, 1u32, Rows::Whole);
                 commit_group();
             }
         }
@@ -201,9 +224,10 @@ impl KvPipeline {
         sync_cube();
     }
 
-    /// Leaves block `t`: how far the views of K and V have to move, wrapping. 0 with one stage.
+    /// Leaves the block: how far the views of K and V have to move, wrapping. 0 with one stage.
     pub fn release(&mut self) -> u32 {
         let config = comptime!(self.config);
+        self.left[0] -= 1;
         if comptime!(config.stages() > 1) {
             let next = next_stage(self.read[0], config);
             let step = next - self.read[0];

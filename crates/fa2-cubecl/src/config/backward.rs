@@ -37,14 +37,14 @@ pub struct BwdTile {
     pub stages: u32,
 }
 
-/// How fragments of P and dS get into shared memory.
+/// What the kernels may be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FragmentStore {
-    /// By 4-byte stores of pairs.
-    Pairs,
-    /// By `stmatrix`, which SM90 has.
-    Matrices,
+pub enum Instructions {
+    /// SM80's: pairs of P and dS are stored by 4 bytes, and dQ is added f32 by f32.
+    Sm80,
+    /// Those that SM90 added too: `stmatrix` for P and dS, and `red` of four f32 for dQ.
+    Sm90,
 }
 
 /// Who sums up dQ.
@@ -65,7 +65,7 @@ pub struct BwdConfig {
     columns: Columns,
     mask: MaskKind,
     tile: BwdTile,
-    store: FragmentStore,
+    instructions: Instructions,
     query_sums: QuerySums,
 }
 
@@ -93,17 +93,17 @@ impl BwdConfig {
             columns,
             mask,
             tile,
-            store: FragmentStore::Pairs,
+            instructions: Instructions::Sm80,
             query_sums: QuerySums::Atomic,
         };
         config.check()?;
         Ok(config)
     }
 
-    /// The same with another way into shared memory.
+    /// The same of other instructions.
     #[must_use]
-    pub const fn with_store(mut self, store: FragmentStore) -> Self {
-        self.store = store;
+    pub const fn with_instructions(mut self, instructions: Instructions) -> Self {
+        self.instructions = instructions;
         self
     }
 
@@ -204,10 +204,10 @@ impl BwdConfig {
         self.tile
     }
 
-    /// How fragments get into shared memory.
+    /// What the kernels may be made of.
     #[must_use]
-    pub const fn store(&self) -> FragmentStore {
-        self.store
+    pub const fn instructions(&self) -> Instructions {
+        self.instructions
     }
 
     /// Who sums up dQ.
@@ -287,6 +287,14 @@ impl BwdConfig {
         }
     }
 
+    /// Sums of dQ that one addition takes: neighbouring registers of a lane.
+    pub(crate) const fn sums_at_once(&self) -> u32 {
+        match self.instructions {
+            Instructions::Sm80 => 1,
+            Instructions::Sm90 => 4,
+        }
+    }
+
     /// How the threads share the rows of the tiles.
     pub(crate) const fn row_share(&self) -> RowShare {
         RowShare {
@@ -329,8 +337,8 @@ impl std::fmt::Display for BwdConfig {
              {stages} stages",
             self.dtype, self.head_dim, self.columns, self.mask
         )?;
-        if self.store == FragmentStore::Matrices {
-            write!(f, " stmatrix")?;
+        if self.instructions == Instructions::Sm90 {
+            write!(f, " sm_90")?;
         }
         if self.query_sums == QuerySums::Owned {
             write!(f, " without dQ")?;

@@ -5,8 +5,9 @@ use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
 use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
 use cubecl_ptx::memory::{
-    add_global_f32, load_global_f32, load_global_x4, load_shared_f32_x4, load_shared_x4,
-    store_global, store_global_f32, store_global_x4, store_shared,
+    add_global_f32, add_global_f32_x4, load_global_f32, load_global_f32_x4, load_global_x4,
+    load_shared_f32_x4, load_shared_x4, store_global, store_global_f32, store_global_x4,
+    store_shared,
 };
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
@@ -81,6 +82,12 @@ pub(crate) fn g2r_f32(source: u64, #[comptime] offset: u32) -> f32 {
     load_global_f32(source, offset)
 }
 
+/// Global to register: four f32.
+#[cube]
+pub(crate) fn g2r_f32_x4(source: u64, #[comptime] offset: u32) -> Accumulator4 {
+    load_global_f32_x4(source, offset)
+}
+
 /// Register to global: a chunk.
 #[cube]
 pub(crate) fn r2g_chunk(target: u64, #[comptime] offset: u32, chunk: Registers4) {
@@ -97,6 +104,12 @@ pub(crate) fn r2g_pair(target: u64, #[comptime] offset: u32, pair: u32) {
 #[cube]
 pub(crate) fn r2g_add(target: u64, #[comptime] offset: u32, value: f32) {
     add_global_f32(target, offset, value);
+}
+
+/// Adds four f32 to four others in global memory. Needs SM90.
+#[cube]
+pub(crate) fn r2g_add_x4(target: u64, #[comptime] offset: u32, values: &Accumulator4) {
+    add_global_f32_x4(target, offset, values);
 }
 
 /// Register to global: one f32.

@@ -4,7 +4,7 @@
 //! before, four 4-byte stores do, each lane at its own pairs. Neither has bank conflicts.
 
 use crate::config::MMA_K;
-use crate::config::backward::FragmentStore;
+use crate::config::backward::Instructions;
 use crate::copy::atom::{CHUNK_BYTES, Registers4, r2s, r2s_block};
 use crate::copy::r2s::lane_layout;
 use crate::copy::s2r::{Operand, steps_per_atom};
@@ -26,16 +26,16 @@ pub(crate) struct R2sBlock {
     /// Where the warp's blocks lie.
     #[cube(comptime)]
     pub layout: AccumulatorLayout,
-    /// How they are stored.
+    /// What stores them.
     #[cube(comptime)]
-    pub store: FragmentStore,
+    pub instructions: Instructions,
 }
 
 /// Element offset that each lane addresses, before the swizzle.
-pub(crate) fn block_lane_layout(store: FragmentStore, atom_cols: usize) -> Layout {
-    match store {
-        FragmentStore::Pairs => lane_layout(atom_cols),
-        FragmentStore::Matrices => Operand::A.lane_layout(atom_cols),
+pub(crate) fn block_lane_layout(instructions: Instructions, atom_cols: usize) -> Layout {
+    match instructions {
+        Instructions::Sm80 => lane_layout(atom_cols),
+        Instructions::Sm90 => Operand::A.lane_layout(atom_cols),
     }
 }
 
@@ -50,9 +50,9 @@ impl R2sBlock {
         lane: u32,
         #[comptime] tile: SmemTile,
         #[comptime] layout: AccumulatorLayout,
-        #[comptime] store: FragmentStore,
+        #[comptime] instructions: Instructions,
     ) -> R2sBlock {
-        let lanes = comptime!(block_lane_layout(store, tile.atom_cols()));
+        let lanes = comptime!(block_lane_layout(instructions, tile.atom_cols()));
         let offset = swizzled(evaluate(lane, lanes), comptime!(tile.swizzle()));
         // A block's columns are bits that the lane's offset leaves clear, so xor adds them.
         let offset = offset ^ (warp_n * MMA_K);
@@ -61,7 +61,7 @@ impl R2sBlock {
             base: base + warp * row_bytes + offset * comptime!(Dtype::BYTES),
             tile,
             layout,
-            store,
+            instructions,
         }
     }
 
@@ -97,7 +97,7 @@ impl R2sBlock {
             bytes + self.tile.offset(row, column / steps * atom_cols) as u32 * Dtype::BYTES
         });
         let address = addresses[comptime!(column % steps)];
-        if comptime!(self.store == FragmentStore::Matrices) {
+        if comptime!(self.instructions == Instructions::Sm90) {
             r2s_block(address, offset, block);
         } else {
             let below = comptime!(offset + 8 * atom_cols as u32 * Dtype::BYTES);

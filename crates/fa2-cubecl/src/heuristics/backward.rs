@@ -1,6 +1,6 @@
 //! Which tiles serve a backward pass: a pure table, with its reasons.
 
-use crate::config::backward::{BwdConfig, BwdTile, FragmentStore, QuerySums};
+use crate::config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
 use crate::config::{FwdConfig, Tile};
 use crate::error::ConfigError;
 use crate::heuristics::{FwdPlan, Gpu, SECTION_BYTES, fits};
@@ -9,8 +9,8 @@ use crate::mask::MaskKind;
 use crate::problem::{Mask, Problem};
 use serde::{Deserialize, Serialize};
 
-/// First compute capability with `stmatrix`.
-pub(crate) const STMATRIX_SM: u32 = 90;
+/// Compute capability from which on kernels are made of [`Instructions::Sm90`].
+pub(crate) const SM90: u32 = 90;
 
 /// Shared memory of a cube on an A100: with it two cubes for D = 64, or one for D = 256, have large tiles.
 const LARGE_BYTES: u32 = 163 << 10;
@@ -38,15 +38,19 @@ pub fn choose_backward(
 ) -> Result<BwdPlan, ConfigError> {
     let columns = problem.head_dim as u32;
     let mask = MaskKind::from(problem.mask);
-    let store = if gpu.sm >= STMATRIX_SM {
-        FragmentStore::Matrices
+    let instructions = if gpu.sm >= SM90 {
+        Instructions::Sm90
     } else {
-        FragmentStore::Pairs
+        Instructions::Sm80
     };
     let mut configs = Vec::new();
     for tile in tiles(columns, gpu) {
         let config = BwdConfig::new(problem.dtype, columns, mask, *tile)?;
-        configs.push(config.with_store(store).with_query_sums(query_sums));
+        configs.push(
+            config
+                .with_instructions(instructions)
+                .with_query_sums(query_sums),
+        );
     }
     let config = configs
         .into_iter()

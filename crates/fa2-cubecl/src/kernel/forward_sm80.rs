@@ -97,31 +97,31 @@ pub fn forward_sm80(
         &work,
         config,
     );
-    pipeline.prologue(&copier, work.blocks);
+    pipeline.prologue(&copier);
 
     let mut state = State {
         operands: Operands::new(position.shared, position.warp, position.lane, config),
         softmax: OnlineSoftmax::new(config),
         acc_o: Accumulator::zeros(comptime!(o_layout(&config))),
     };
-    for t in 0..work.masked {
+    // By the blocks left, the one count that the loop needs: a second one would cost a register.
+    let full = work.blocks - work.masked;
+    while pipeline.left[0] > full {
         step(
             &mut state,
             &mut pipeline,
             &copier,
-            t,
             &shape,
             &work,
             BlockKind::Masked,
             config,
         );
     }
-    for t in work.masked..work.blocks {
+    while pipeline.left[0] > 0 {
         step(
             &mut state,
             &mut pipeline,
             &copier,
-            t,
             &shape,
             &work,
             BlockKind::Full,
@@ -152,19 +152,18 @@ struct State {
     acc_o: Accumulator,
 }
 
-/// One key block: the `t`-th visited.
+/// The next key block.
 #[cube]
 fn step(
     state: &mut State,
     pipeline: &mut KvPipeline,
     copier: &RowCopier,
-    t: u32,
     shape: &FwdShape,
     work: &WorkTile,
     #[comptime] kind: BlockKind,
     #[comptime] config: FwdConfig,
 ) {
-    pipeline.acquire_k(copier, t, work.blocks, kind);
+    pipeline.acquire_k(copier, kind);
     let mut acc_s = Accumulator::zeros(comptime!(s_layout(&config)));
     gemm_ss(
         &mut acc_s,
@@ -172,12 +171,11 @@ fn step(
         &state.operands.k,
         config.dtype(),
     );
-    pipeline.acquire_v(copier, t, work.blocks);
+    pipeline.acquire_v(copier);
     if comptime!(kind == BlockKind::Masked) {
         let unit = unit_position();
         let row = work.row + unit / WARP * MMA_M + unit % WARP / 4;
-        let block = work.blocks - t - 1;
-        let column = block * comptime!(config.block_n()) + unit % 4 * 2;
+        let column = (pipeline.left[0] - 1) * comptime!(config.block_n()) + unit % 4 * 2;
         mask::apply(
             &mut acc_s,
             row as i32,

@@ -6,10 +6,10 @@ use crate::arguments::backward::{
 };
 use crate::arguments::cubes;
 use crate::config::FwdConfig;
-use crate::config::backward::{BwdConfig, FragmentStore, QuerySums};
+use crate::config::backward::{BwdConfig, Instructions, QuerySums};
 use crate::error::{ConfigError, Fa2Error};
 use crate::heuristics::Gpu;
-use crate::heuristics::backward::{BwdPlan, STMATRIX_SM, choose_backward};
+use crate::heuristics::backward::{BwdPlan, SM90, choose_backward};
 use crate::kernel::backward::convert::backward_convert;
 use crate::kernel::backward::keys::backward_keys;
 use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig, backward_preprocess};
@@ -199,7 +199,7 @@ fn forced(
     let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
     let config = plan.config;
     let same = BwdConfig::new(problem.dtype, columns, mask, config.tile())?
-        .with_store(config.store())
+        .with_instructions(config.instructions())
         .with_query_sums(query_sums);
     let mismatch = |config: String, problem: String| Err(Fa2Error::Mismatch { config, problem });
     if same != config {
@@ -216,8 +216,8 @@ fn forced(
         let found = plan.queries.is_some();
         return mismatch(pass(found).into(), pass(!found).into());
     }
-    if config.store() == FragmentStore::Matrices && gpu.sm < STMATRIX_SM {
-        return Err(ConfigError::Stmatrix(gpu.sm).into());
+    if config.instructions() == Instructions::Sm90 && gpu.sm < SM90 {
+        return Err(ConfigError::Instructions(gpu.sm).into());
     }
     let mut bytes = config.shared_bytes();
     if let Some(pass) = plan.queries {

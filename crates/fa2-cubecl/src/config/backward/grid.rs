@@ -1,6 +1,6 @@
 //! The backward configurations that host tests of index maps range over.
 
-use super::{BwdConfig, BwdTile, FragmentStore};
+use super::{BwdConfig, BwdTile, Instructions};
 use crate::config::HEAD_DIMS;
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
@@ -34,8 +34,8 @@ pub(crate) fn grid() -> Vec<BwdConfig> {
                         stages: 1,
                     };
                     let config = BwdConfig::new(Dtype::F16, head_dim, MaskKind::None, tile);
-                    for store in [FragmentStore::Pairs, FragmentStore::Matrices] {
-                        configs.extend(config.map(|config| config.with_store(store)));
+                    for instructions in [Instructions::Sm80, Instructions::Sm90] {
+                        configs.extend(config.map(|config| config.with_instructions(instructions)));
                     }
                 }
             }

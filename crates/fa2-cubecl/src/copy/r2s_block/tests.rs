@@ -6,7 +6,7 @@
 use super::block_lane_layout;
 use crate::config::MMA_K;
 use crate::config::backward::grid::grid;
-use crate::config::backward::{BwdConfig, FragmentStore};
+use crate::config::backward::{BwdConfig, Instructions};
 use crate::copy::s2r::steps_per_atom;
 use crate::problem::Dtype;
 use crate::tensor::evaluate::{evaluate, swizzled};
@@ -20,7 +20,7 @@ type Block = [usize; 3];
 fn address(config: &BwdConfig, [warp, m, pair]: Block, lane: u32) -> u32 {
     let (tile, layout) = (config.score_tile(), config.score_layout());
     let (warp, warp_n) = (warp as u32 % layout.warps, warp as u32 / layout.warps);
-    let lanes = block_lane_layout(config.store(), tile.atom_cols());
+    let lanes = block_lane_layout(config.instructions(), tile.atom_cols());
     let offset = swizzled(evaluate(lane, lanes), tile.swizzle()) ^ (warp_n * MMA_K);
     let row_bytes = MMA_K * tile.atom_cols() as u32 * Dtype::BYTES;
     let base = warp * row_bytes + offset * Dtype::BYTES;
@@ -57,14 +57,14 @@ fn matrices(config: &BwdConfig, block: Block) -> Vec<Matrix<'_>> {
     (0..4)
         .map(|i| {
             let at = [i % 2 * 8, i / 2 * 8];
-            let of_lane: Box<dyn Fn(u32) -> u32> = match config.store() {
+            let of_lane: Box<dyn Fn(u32) -> u32> = match config.instructions() {
                 // One store of pairs each: lane (q, g) has columns 2q of row g.
-                FragmentStore::Pairs => Box::new(move |lane| {
+                Instructions::Sm80 => Box::new(move |lane| {
                     let beside = address(config, block, lane) ^ (i as u32 / 2 * 16);
                     beside + i as u32 % 2 * 8 * atom_cols * Dtype::BYTES
                 }),
                 // Row r of matrix i is addressed by lane 8 i + r: lane (q, g) finds its pair there.
-                FragmentStore::Matrices => Box::new(move |lane| {
+                Instructions::Sm90 => Box::new(move |lane| {
                     address(config, block, 8 * i as u32 + lane / 4) + lane % 4 * 4
                 }),
             };
@@ -99,15 +99,15 @@ fn every_pair_goes_to_its_key_and_query_and_is_stored_once() {
 fn no_store_has_a_bank_conflict() {
     for config in grid().into_iter().filter(|config| config.head_dim() == 64) {
         for block in blocks(&config) {
-            match config.store() {
-                FragmentStore::Pairs => {
+            match config.instructions() {
+                Instructions::Sm80 => {
                     for (_, of_lane) in matrices(&config, block) {
                         let addresses = std::array::from_fn(|lane| of_lane(lane as u32) as usize);
                         let ways = conflict_ways(&addresses, AccessWidth::Bytes4).unwrap();
                         assert_eq!(ways, 1, "{config}");
                     }
                 }
-                FragmentStore::Matrices => {
+                Instructions::Sm90 => {
                     let addresses =
                         std::array::from_fn(|lane| address(&config, block, lane as u32) as usize);
                     let ways = conflict_ways(&addresses, AccessWidth::Bytes16).unwrap();

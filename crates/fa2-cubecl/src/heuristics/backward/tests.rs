@@ -1,7 +1,7 @@
 //! Every problem has a plan that fits its GPU.
 
 use super::{choose_backward, query_shared_bytes};
-use crate::config::backward::{FragmentStore, QuerySums};
+use crate::config::backward::{Instructions, QuerySums};
 use crate::heuristics::{FwdPlan, Gpu, SECTION_BYTES};
 use crate::problem::{Alignment, Dtype, Mask, Problem};
 
@@ -40,7 +40,7 @@ fn every_problem_gets_a_plan_that_fits_its_gpu_and_uses_what_it_has() {
                     assert!(config.head_dim() as usize >= problem.head_dim);
                 }
                 assert_eq!(config.query_sums(), sums);
-                assert_eq!(config.store() == FragmentStore::Matrices, sm >= 90);
+                assert_eq!(config.instructions() == Instructions::Sm90, sm >= 90);
                 assert_eq!(config.dtype(), problem.dtype);
                 assert_eq!(config.mask(), problem.mask.into());
                 assert!(config.head_dim() as usize >= problem.head_dim);

@@ -1,9 +1,9 @@
 //! From the sums of dQ to dQ: scale, round, and undo the order of registers. One cube (CTA) a block of
 //! queries.
 
-use crate::config::backward::BwdConfig;
+use crate::config::backward::{BwdConfig, Instructions};
 use crate::config::{Columns, MMA_M, WARP};
-use crate::copy::atom::{g2r_f32, r2g_pair};
+use crate::copy::atom::{g2r_f32, g2r_f32_x4, r2g_pair};
 use crate::kernel::backward::keys::sums_offset;
 use crate::kernel::backward::scheduler::{BwdShape, query_tile};
 use crate::mma::accumulator::Accumulator;
@@ -34,8 +34,16 @@ pub fn backward_convert(
     // All loads before the first store, so that they are in flight together.
     let mut sums = Accumulator::zeros(layout);
     #[unroll]
-    for i in 0..comptime!(layout.len()) {
-        sums.values[i] = g2r_f32(source, comptime!(i as u32 * 4 * WARP));
+    for group in 0..comptime!(layout.len() / config.sums_at_once() as usize) {
+        if comptime!(config.instructions() == Instructions::Sm90) {
+            let four = g2r_f32_x4(source, comptime!(group as u32 * 16 * WARP));
+            sums.values[comptime!(4 * group)] = four.x;
+            sums.values[comptime!(4 * group + 1)] = four.y;
+            sums.values[comptime!(4 * group + 2)] = four.z;
+            sums.values[comptime!(4 * group + 3)] = four.w;
+        } else {
+            sums.values[group] = g2r_f32(source, comptime!(group as u32 * 4 * WARP));
+        }
     }
     #[unroll]
     for m in 0..comptime!(layout.m_tiles) {

@@ -102,31 +102,31 @@ pub fn backward_queries(
         &work,
         config,
     );
-    pipeline.prologue(&copier, work.blocks);
+    pipeline.prologue(&copier);
 
     let mut state = State {
         views: Views::new(&position, config),
         terms: RowTerms::new(global_address(&terms[0..1]), &shape, &work, config),
         acc_dq: Accumulator::zeros(comptime!(o_layout(&config))),
     };
-    for t in 0..work.masked {
+    // By the blocks left, the one count that the loop needs: a second one would cost a register.
+    let full = work.blocks - work.masked;
+    while pipeline.left[0] > full {
         step(
             &mut state,
             &mut pipeline,
             &copier,
-            t,
             forward,
             &work,
             BlockKind::Masked,
             config,
         );
     }
-    for t in work.masked..work.blocks {
+    while pipeline.left[0] > 0 {
         step(
             &mut state,
             &mut pipeline,
             &copier,
-            t,
             forward,
             &work,
             BlockKind::Full,
@@ -251,20 +251,19 @@ fn copy_queries(
     copier.copy(target, &walk, comptime!(config.q_tile()), Rows::Ragged);
 }
 
-/// One key block: the `t`-th visited.
+/// The next key block.
 #[cube]
 fn step(
     state: &mut State,
     pipeline: &mut KvPipeline,
     copier: &RowCopier,
-    t: u32,
     shape: &FwdShape,
     work: &WorkTile,
     #[comptime] kind: BlockKind,
     #[comptime] config: FwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
-    pipeline.acquire_k(copier, t, work.blocks, kind);
+    pipeline.acquire_k(copier, kind);
     let mut acc_s = Accumulator::zeros(comptime!(s_layout(&config)));
     gemm_ss(&mut acc_s, &state.views.q, &state.views.k, dtype);
     let mut acc_dp = Accumulator::zeros(comptime!(s_layout(&config)));
@@ -274,8 +273,7 @@ fn step(
     if comptime!(kind == BlockKind::Masked) {
         let unit = unit_position();
         let row = work.row + unit / WARP * MMA_M + unit % WARP / 4;
-        let block = work.blocks - t - 1;
-        let column = block * comptime!(config.block_n()) + unit % 4 * 2;
+        let column = (pipeline.left[0] - 1) * comptime!(config.block_n()) + unit % 4 * 2;
         mask::apply(
             &mut acc_s,
             row as i32,

@@ -1,7 +1,7 @@
 //! What a forced plan must fulfil, broken once each.
 
 use super::forced;
-use crate::config::backward::{BwdConfig, FragmentStore, QuerySums};
+use crate::config::backward::{BwdConfig, Instructions, QuerySums};
 use crate::config::{FwdConfig, Tile};
 use crate::error::{ConfigError, Fa2Error};
 use crate::heuristics::backward::{BwdPlan, choose_backward};
@@ -72,10 +72,10 @@ fn sums_without_an_owner_are_refused() {
 }
 
 #[test]
-fn stmatrix_is_refused_before_sm90() {
+fn sm90_instructions_are_refused_before_sm90() {
     let plan = plan(QuerySums::Atomic, 90);
-    assert_eq!(plan.config.store(), FragmentStore::Matrices);
-    let expected = Fa2Error::Config(ConfigError::Stmatrix(80));
+    assert_eq!(plan.config.instructions(), Instructions::Sm90);
+    let expected = Fa2Error::Config(ConfigError::Instructions(80));
     assert_eq!(refusal(plan, &problem(), QuerySums::Atomic, 80), expected);
 }
 
