@@ -103,6 +103,8 @@ impl GmmaOperand {
             leading_byte_offset: match self.major {
                 // One core matrix to the next, as in CuTe.
                 Major::K => ELEMENT_BYTES * CORE_COLS,
+                // An atom without a neighbour has no step to it: 0, also as in CuTe.
+                Major::Mn if self.tile.atoms() == 1 => 0,
                 Major::Mn => self.tile.atom_bytes(),
             },
             stride_byte_offset: self.tile.swizzle_mode().row_bytes() * CORE_ROWS,
