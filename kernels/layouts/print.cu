@@ -1,195 +1,51 @@
 // Prints CuTe's own layouts of the kernels, on the host: no GPU is needed.
 //
-//   sizes D BM BN warps copies          begins a kernel; copies: half-row or whole-row
+//   sizes D BM BN warps copies          begins a kernel; copies: half-row, whole-row or bulk
 //   layout NAME SHAPE:STRIDE            (thread, value) -> row + rows column in the tile of one
-//                                       step, (row, column) -> element, or value -> register
+//                                       step, (row, column) -> element, value -> register, or
+//                                       (0, repeat, step) -> start of a wgmma in 16 bytes
 //   tile NAME rows columns              the tile of one step, where NAME has threads and values
 //   map NAME thread value row column    who owns a coordinate of the whole tile
 //   offset NAME row column element      where it is in shared memory
 //   register NAME value register        which register a view's value is
+//   descriptor NAME mu kappa word       what a wgmma is told of an operand, its tile at address 0
 // A map's value counts through the modes of the thread's partition, first mode fastest. The names
 // are those of `cargo xtask layout`, and tests/layouts compares every line with it.
 //
 // The host's compiler is enough, with CuTe's and CUDA's headers:
 //   g++ -x c++ -std=c++17 -w -I include -I $CUTLASS_DIR/include -I $CUDA_HOME/include \
 //     -I $CUDA_HOME/include/cccl layouts/print.cu -o print
-#include <cstdio>
 
-#include <fa2/teaching.cuh>
+// On the host there is no shared memory: what CuTe makes of a pointer to a tile.
+#include <cstddef>
+inline std::size_t __cvta_generic_to_shared(void const* tile);
+#define CUTE_CVTA_GENERIC_TO_SHARED_ACTIVATED 1
+// wgmma with every number of columns.
+#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED
 
-namespace {
-
-using namespace cute;
-
-// The types of the teaching kernel.
-struct Teaching {
-  static constexpr int D = fa2::teaching::D, BM = fa2::teaching::BM, BN = fa2::teaching::BN;
-  static constexpr int WARPS = fa2::teaching::THREADS / fa2::WARP;
-  static constexpr char const* COPIES = "half-row";
-  using Mma = fa2::teaching::Mma;
-  using SmemQ = fa2::teaching::TileRow;
-  using SmemKv = fa2::teaching::TileRow;
-  using SmemVt = fa2::teaching::TileCol;
-  using G2s = fa2::teaching::G2sRow;
-  using S2rA = fa2::teaching::S2rA;
-  using S2rB = fa2::teaching::S2rB;
-  using S2rBt = fa2::teaching::S2rBt;
-  using R2s = fa2::teaching::R2sC;
-  using S2g = fa2::teaching::S2gRow;
-};
-
-// The types of a general kernel.
-template <class Config>
-struct General {
-  static constexpr int D = Config::HEAD_DIM, BM = Config::BLOCK_M, BN = Config::BLOCK_N;
-  static constexpr int WARPS = Config::WARPS;
-  static constexpr char const* COPIES = "whole-row";
-  using Element = typename Config::Element;
-  using Mma = fa2::TiledMma<Config>;
-  using SmemQ = fa2::QTile<Config>;
-  using SmemKv = fa2::KvTile<Config>;
-  using SmemVt = fa2::VtTile<Config>;
-  using G2s = fa2::G2s<Config>;
-  using S2rA = fa2::S2rQ<Mma, Element>;
-  using S2rB = fa2::S2rK<Mma, Element>;
-  using S2rBt = fa2::S2rVt<Mma, Element>;
-  using R2s = fa2::R2s<Mma, Element>;
-  using S2g = fa2::S2g<Config>;
-};
-
-template <class Printed>
-void show(char const* name, Printed const& layout) {
-  printf("layout %s ", name);
-  print(layout);
-  printf("\n");
-}
-
-// A layout of threads and values, with the tile that it covers.
-template <class Printed>
-void show(char const* name, Printed const& layout, int rows, int columns) {
-  show(name, layout);
-  printf("tile %s %d %d\n", name, rows, columns);
-}
-
-template <class Copy>
-int tile_rows() {
-  return size(get<0>(typename Copy::Tiler_MN{}));
-}
-
-template <class Copy>
-int tile_columns() {
-  return size(get<1>(typename Copy::Tiler_MN{}));
-}
-
-// One line a coordinate of each thread's partition; `partition` takes a thread.
-template <class Partition>
-void map(char const* name, int threads, Partition const& partition) {
-  for (int thread = 0; thread < threads; ++thread) {
-    auto coordinates = partition(thread);
-    for (int value = 0; value < int(size(coordinates)); ++value) {
-      auto at = coordinates(value);
-      printf("map %s %d %d %d %d\n", name, thread, value, int(get<0>(at)), int(get<1>(at)));
-    }
-  }
-}
-
-// What a copy reads, of a tile of coordinates.
-template <class Copy, class Tile>
-void source(char const* name, Tile const& tile) {
-  show(name, Copy{}.get_layoutS_TV(), tile_rows<Copy>(), tile_columns<Copy>());
-  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_S(tile); };
-  map(name, int(size(Copy{})), of);
-}
-
-// What a copy writes.
-template <class Copy, class Tile>
-void target(char const* name, Tile const& tile) {
-  show(name, Copy{}.get_layoutD_TV(), tile_rows<Copy>(), tile_columns<Copy>());
-  auto const of = [&](int thread) { return Copy{}.get_slice(thread).partition_D(tile); };
-  map(name, int(size(Copy{})), of);
-}
-
-template <class Tile>
-void offsets(char const* name, Tile const& tile) {
-  show(name, tile);
-  for (int row = 0; row < int(size<0>(tile)); ++row) {
-    for (int column = 0; column < int(size<1>(tile)); ++column) {
-      printf("offset %s %d %d %d\n", name, row, column, int(tile(row, column)));
-    }
-  }
-}
-
-template <class View>
-void registers(char const* name, View const& view) {
-  show(name, view);
-  for (int value = 0; value < int(size(view)); ++value) {
-    printf("register %s %d %d\n", name, value, int(view(value)));
-  }
-}
-
-template <class Kernel>
-void print_all() {
-  constexpr Int<Kernel::D> d{};
-  constexpr Int<Kernel::BM> m{};
-  constexpr Int<Kernel::BN> n{};
-  using Mma = typename Kernel::Mma;
-  auto const mma = [](int thread) { return Mma{}.get_slice(thread); };
-  auto const md = make_identity_tensor(make_shape(m, d));
-  auto const nd = make_identity_tensor(make_shape(n, d));
-  auto const dn = make_identity_tensor(make_shape(d, n));
-  auto const mn = make_identity_tensor(make_shape(m, n));
-  int const threads = size(Mma{});
-  printf("sizes %d %d %d %d %s\n", int(d), int(m), int(n), Kernel::WARPS, Kernel::COPIES);
-
-  // Global to shared; the teaching kernel copies V by columns of its transposed view.
-  source<typename Kernel::G2s>("g2s_row", md);
-  if constexpr (std::is_same_v<Kernel, Teaching>) {
-    source<fa2::teaching::G2sCol>("g2s_col", dn);
-  }
-  offsets("smem_q", typename Kernel::SmemQ{});
-  offsets("smem_kv", typename Kernel::SmemKv{});
-  offsets("smem_vt", typename Kernel::SmemVt{});
-
-  // Shared to register: what a lane addresses, and what its registers hold afterwards.
-  source<typename Kernel::S2rA>("s2r_a_source", md);
-  target<typename Kernel::S2rA>("s2r_a", md);
-  source<typename Kernel::S2rB>("s2r_b_source", nd);
-  target<typename Kernel::S2rB>("s2r_b", nd);
-  source<typename Kernel::S2rBt>("s2r_bt_source", dn);
-  target<typename Kernel::S2rBt>("s2r_bt", dn);
-
-  // The operands and the sum of S = Q K^T.
-  int const tile_m = tile_size<0>(Mma{});
-  int const tile_n = tile_size<1>(Mma{});
-  int const tile_k = tile_size<2>(Mma{});
-  show("mma_a", Mma{}.get_layoutA_TV(), tile_m, tile_k);
-  show("mma_b", Mma{}.get_layoutB_TV(), tile_n, tile_k);
-  show("mma_c", Mma{}.get_layoutC_TV(), tile_m, tile_n);
-  map("mma_a", threads, [&](int thread) { return mma(thread).partition_A(md); });
-  map("mma_b", threads, [&](int thread) { return mma(thread).partition_B(nd); });
-  map("mma_c", threads, [&](int thread) { return mma(thread).partition_C(mn); });
-
-  // Register numbers, and P's from C to A.
-  auto const c = partition_fragment_C(Mma{}, make_shape(m, n)).layout();
-  registers("fragment_a", make_layout(partition_shape_A(Mma{}, make_shape(m, d))));
-  registers("fragment_b", make_layout(partition_shape_B(Mma{}, make_shape(n, d))));
-  registers("fragment_c", c);
-  registers("c_to_a", c.compose(fa2::c_to_a_layout<Mma, Kernel::BM, Kernel::BN>()));
-
-  // The epilogue.
-  target<typename Kernel::R2s>("r2s", md);
-  target<typename Kernel::S2g>("s2g", md);
-}
-
-}  // namespace
+#include "sm80.cuh"
+#include "sm90.cuh"
 
 int main() {
   using fa2::FwdConfig;
   using fa2::MaskKind;
-  print_all<Teaching>();
-  // Rows of 64 bytes, and two 16-row tiles a warp.
-  print_all<General<FwdConfig<fa2::f16, 96, MaskKind::none, 128, 64, 4, 1>>>();
-  // Two atoms of 128-byte rows side by side, and K/V tiles smaller than Q's.
-  print_all<General<FwdConfig<fa2::f16, 128, MaskKind::none, 64, 32, 4, 1>>>();
+  {
+    using namespace sm80;
+    print_all<Teaching>();
+    // Rows of 64 bytes, and two 16-row tiles a warp.
+    print_all<General<FwdConfig<fa2::f16, 96, MaskKind::none, 128, 64, 4, 1>>>();
+    // Two atoms of 128-byte rows side by side, and K/V tiles smaller than Q's.
+    print_all<General<FwdConfig<fa2::f16, 128, MaskKind::none, 64, 32, 4, 1>>>();
+  }
+  {
+    using namespace sm90;
+    print_all<Kernel<64, 64, 64, 1>>();
+    // Two and four atoms side by side, and widths that are no power of two.
+    print_all<Kernel<128, 128, 176, 2>>();
+    print_all<Kernel<256, 128, 80, 2>>();
+    // Rows of 64 bytes, three atoms of them, for three warpgroups; and one step of V.
+    print_all<Kernel<96, 192, 128, 3>>();
+    print_all<Kernel<32, 64, 16, 1>>();
+  }
   return 0;
 }

@@ -77,7 +77,7 @@ pub enum LayoutError {
         /// What it owns in the second.
         to: (usize, Layout),
     },
-    /// A fragment that is not shaped as a C fragment `((2,2),M,N)`.
+    /// A fragment that is not shaped as a C fragment `((2,2),M,N)` or `((2,2,V),M,N)`.
     NotAccumulator {
         /// The fragment.
         layout: Layout,
@@ -152,7 +152,10 @@ impl fmt::Display for LayoutError {
                 from.0, from.1, to.0, to.1
             ),
             Self::NotAccumulator { layout } => {
-                write!(f, "{layout} is not shaped as a C fragment ((_2,_2),M,N)")
+                write!(
+                    f,
+                    "{layout} is not shaped as a C fragment ((_2,_2),M,N) or ((_2,_2,V),M,N)"
+                )
             }
             Self::Thread { thread, threads } => {
                 write!(f, "thread {thread} is not one of {threads}")

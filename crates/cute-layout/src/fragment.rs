@@ -2,9 +2,13 @@
 //!
 //! A thread-value layout maps `(lane, value)` to the column-major index of an element in the
 //! instruction's tile. With `g = lane / 4` and `q = lane % 4`, the formulas of the PTX ISA become
-//! strides; the names below are those of the formulas.
+//! strides; the names below are those of the formulas. The lanes of a wgmma are the 128 threads of
+//! its warpgroup, warp `w` after warp.
 
 use crate::shape_stride::Layout;
+
+/// Threads of a warpgroup.
+const WARPGROUP: usize = 128;
 
 /// A matrix instruction: its tile `m x n x k` and who holds the elements of A `(m,k)`, B `(n,k)`
 /// and C `(m,n)`.
@@ -43,29 +47,83 @@ impl MmaAtom {
         }
     }
 
+    /// `wgmma.mma_async.sync.aligned.m64nNk16` with 16-bit A in registers, B in shared memory and
+    /// 32-bit C: CuTe's `SM90_64xNx16_F32F16F16_RS`.
+    ///
+    /// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", section "Register
+    /// Fragments for wgmma.mma_async.m64nNk16".
+    ///
+    /// ```text
+    /// A: value (a0,a1,a2)  m = 16w + g + 8 a1   k = 2q + a0 + 8 a2
+    /// B: every thread has all of it
+    /// C: value (c0,c1,nu)  m = 16w + g + 8 c1   n = 8 nu + 2q + c0
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `n` is no multiple of 8 from 8 to 256.
+    #[must_use]
+    pub fn wgmma_rs(n: usize) -> Self {
+        assert!(
+            n.is_multiple_of(8) && (8..=256).contains(&n),
+            "MmaAtom: N of a wgmma is a multiple of 8 from 8 to 256, not {n}"
+        );
+        let (m, k) = (64, 16);
+        let threads = (4, 8, 4); // (q, g, w)
+        let rows = (2 * m, 1, 16);
+        Self {
+            m,
+            n,
+            k,
+            a: Layout::new((threads, (2, 2, 2)), (rows, (m, 8, 8 * m))),
+            b: in_shared_memory(n, k),
+            c: Layout::new((threads, (2, 2, n / 8)), (rows, (m, 8, 8 * m))),
+        }
+    }
+
+    /// As [`wgmma_rs`](Self::wgmma_rs) with A in shared memory too: CuTe's
+    /// `SM90_64xNx16_F32F16F16_SS`.
+    ///
+    /// # Panics
+    ///
+    /// If `n` is no multiple of 8 from 8 to 256.
+    #[must_use]
+    pub fn wgmma_ss(n: usize) -> Self {
+        let atom = Self::wgmma_rs(n);
+        Self {
+            a: in_shared_memory(atom.m, atom.k),
+            ..atom
+        }
+    }
+
     /// The tile `[m, n, k]`.
     #[must_use]
     pub fn tile(&self) -> [usize; 3] {
         [self.m, self.n, self.k]
     }
 
-    /// `(lane, value)` to the index `m + 16 k` of an element of A.
+    /// `(lane, value)` to the index `m + M k` of an element of A.
     #[must_use]
     pub fn a(&self) -> &Layout {
         &self.a
     }
 
-    /// `(lane, value)` to the index `n + 8 k` of an element of B.
+    /// `(lane, value)` to the index `n + N k` of an element of B.
     #[must_use]
     pub fn b(&self) -> &Layout {
         &self.b
     }
 
-    /// `(lane, value)` to the index `m + 16 n` of an element of C.
+    /// `(lane, value)` to the index `m + M n` of an element of C.
     #[must_use]
     pub fn c(&self) -> &Layout {
         &self.c
     }
+}
+
+/// An operand that a warpgroup reads from shared memory: all threads have all elements, in order.
+fn in_shared_memory(rows: usize, k: usize) -> Layout {
+    Layout::new((WARPGROUP, (rows, k)), (0, (1, rows)))
 }
 
 /// A copy instruction: which thread names which element at the source, and which gets it at the

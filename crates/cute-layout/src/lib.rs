@@ -13,6 +13,7 @@
 //! | which elements are mine? | [`TiledCopy`], [`TiledMma`]: composition, with the thread fixed |
 //! | do these registers already hold what the next instruction needs? | [`c_to_a`] |
 //! | do these addresses meet in a bank? | [`Swizzle`], [`bank`] |
+//! | how does Hopper's matrix unit find this tile? | [`GmmaOperand`], [`GmmaDescriptor`] |
 //!
 //! The crate knows no GPU: it computes on integers, at build time of a kernel or in a test of one.
 //! Where an operation is undefined it returns a [`LayoutError`] that names the values and the rule;
@@ -25,7 +26,8 @@
 //! | `s:d` | a mode: `s` elements, `d` apart |
 //! | `m`, `n`, `k` | rows of A and C, rows of B and columns of C, columns of A and B |
 //! | `g`, `q` | `lane / 4` and `lane % 4` |
-//! | `(a0,a1,a2)`, `(b0,b1)`, `(c0,c1)` | registers of a lane in one m16n8k16 |
+//! | `w` | warp of a warpgroup, in wgmma |
+//! | `(a0,a1,a2)`, `(b0,b1)`, `(c0,c1)` | registers of a lane in one m16n8k16; in wgmma `(c0,c1,nu)` |
 //! | `kappa`, `nu` | repeats of the instruction along k and n |
 //! | TV | `(thread, value)`, the coordinates of a register |
 //!
@@ -55,21 +57,25 @@ mod divide;
 mod draw;
 mod error;
 pub mod fragment;
+mod gmma;
 mod int_tuple;
 mod inverse;
 mod print;
 mod reinterpret;
 mod shape_stride;
 mod swizzle;
+mod swizzle_mode;
 mod tile;
 mod tiled;
 
 pub use draw::{Cell, draw_cells, draw_tv};
 pub use error::LayoutError;
 pub use fragment::{CopyAtom, MmaAtom};
+pub use gmma::{GmmaDescriptor, GmmaOperand, Major};
 pub use int_tuple::{IntTuple, Shape, Stride};
 pub use reinterpret::{c_to_a, row_col_view};
 pub use shape_stride::Layout;
 pub use swizzle::{Swizzle, Swizzled};
+pub use swizzle_mode::SwizzleMode;
 pub use tile::SmemTile;
 pub use tiled::{Partition, TiledCopy, TiledMma, owners_per_element};

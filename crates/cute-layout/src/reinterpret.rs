@@ -4,7 +4,8 @@
 //! fragment at `k = 16 kappa + 2q + a0 + 8 a2`; rows agree with `a1 = c1`. Setting `n = k` gives
 //! `a0 = c0` and `nu = 2 kappa + a2`. The algebra finds this by itself: with `f` and `g` from the
 //! coordinates of the C and the A fragment to elements of the tile, the view is
-//! `left_inverse(f).compose(g)`.
+//! `left_inverse(f).compose(g)`. A wgmma has the same formulas, with `nu` a digit of its own value,
+//! and so the same view.
 
 use crate::error::LayoutError;
 use crate::int_tuple::IntTuple;
@@ -41,7 +42,9 @@ pub fn c_to_a(mma: &TiledMma, m: usize, n: usize) -> Result<Layout, LayoutError>
     Ok(view)
 }
 
-/// A C fragment `((c0, c1), M, N)` as the matrix a thread holds: `((c1, M), (c0, N))`.
+/// A C fragment `((c0, c1), M, N)` as the matrix a thread holds: `((c1, M), (c0, N))`. That of a
+/// wgmma is `((c0, c1, nu), M, N)` and becomes `((c1, M), (c0, nu, N))`; an A fragment has the same
+/// form, and the same meaning.
 ///
 /// The first mode runs through the rows of the thread, which softmax reduces one by one; the second
 /// through the columns of a row.
@@ -53,16 +56,21 @@ pub fn c_to_a(mma: &TiledMma, m: usize, n: usize) -> Result<Layout, LayoutError>
 /// # Ok::<(), cute_layout::LayoutError>(())
 /// ```
 pub fn row_col_view(fragment: &Layout) -> Result<Layout, LayoutError> {
-    let is_accumulator =
-        fragment.rank() == 3 && *fragment.mode(0).shape() == IntTuple::from((2, 2));
+    let is_accumulator = fragment.rank() == 3
+        && matches!(fragment.mode(0).shape().members(), [c0, c1] | [c0, c1, IntTuple::Int(_)]
+            if [c0, c1] == [&IntTuple::Int(2); 2]);
     if !is_accumulator {
         return Err(LayoutError::NotAccumulator {
             layout: fragment.clone(),
         });
     }
     let (values, m, n) = (fragment.mode(0), fragment.mode(1), fragment.mode(2));
+    let columns = [values.mode(0)]
+        .into_iter()
+        .chain((2..values.rank()).map(|i| values.mode(i)))
+        .chain([n]);
     Ok(Layout::from_modes([
         Layout::from_modes([values.mode(1), m]),
-        Layout::from_modes([values.mode(0), n]),
+        Layout::from_modes(columns),
     ]))
 }

@@ -5,11 +5,17 @@
 //! 32 and 96), rows of 32 elements span half the banks: two rows fill them, and `Sw<2,3,3>`
 //! permutes the 4 chunks by the row pair. Atoms are stored one after the other, and each fills
 //! whole periods of its swizzle, so one swizzle of the whole offset is the swizzle of each atom.
+//!
+//! An atom is also what Hopper's copy engine writes of a box of `rows x atom_cols` elements, and
+//! what its matrix unit reads ([`GmmaOperand`](crate::GmmaOperand)).
 
 use crate::error::LayoutError;
 use crate::shape_stride::Layout;
 use crate::swizzle::{Swizzle, Swizzled};
+use crate::swizzle_mode::SwizzleMode;
 
+/// Bytes of an element.
+pub(crate) const ELEMENT_BYTES: usize = 2;
 /// Elements of 16 bits in a row of a wide atom: 128 bytes, all 32 banks.
 const WIDE_ATOM_COLS: usize = 64;
 /// Elements of 16 bits in a row of a narrow atom: 64 bytes, 16 banks.
@@ -84,6 +90,29 @@ impl SmemTile {
             WIDE_ATOM_COLS
         } else {
             NARROW_ATOM_COLS
+        }
+    }
+
+    /// The number of atoms, side by side along the columns and one after the other in memory.
+    #[must_use]
+    pub const fn atoms(self) -> usize {
+        self.cols / self.atom_cols()
+    }
+
+    /// The bytes of an atom, from one to the next.
+    #[must_use]
+    pub const fn atom_bytes(self) -> usize {
+        self.rows * self.atom_cols() * ELEMENT_BYTES
+    }
+
+    /// The swizzle of byte addresses, for a tile at a multiple of its
+    /// [`alignment`](SwizzleMode::alignment).
+    #[must_use]
+    pub const fn swizzle_mode(self) -> SwizzleMode {
+        if self.atom_cols() == WIDE_ATOM_COLS {
+            SwizzleMode::Bytes128
+        } else {
+            SwizzleMode::Bytes64
         }
     }
 

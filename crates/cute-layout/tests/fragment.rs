@@ -7,6 +7,11 @@ fn group(lane: usize) -> (usize, usize) {
     (lane >> 2, lane % 4)
 }
 
+/// Every N that a wgmma can have.
+fn wgmma_columns() -> impl Iterator<Item = usize> {
+    (8..=256).step_by(8)
+}
+
 #[test]
 fn the_a_fragment_is_that_of_the_ptx_isa() {
     let atom = MmaAtom::m16n8k16();
@@ -64,6 +69,53 @@ fn a_fragment_holds_each_element_once() {
     let [m, n, k] = atom.tile();
     for (layout, size) in [(atom.a(), m * k), (atom.b(), n * k), (atom.c(), m * n)] {
         assert_is_permutation(layout, size);
+    }
+    for n in wgmma_columns() {
+        let atom = MmaAtom::wgmma_rs(n);
+        assert_is_permutation(atom.a(), 64 * 16);
+        assert_is_permutation(atom.c(), 64 * n);
+    }
+}
+
+#[test]
+fn the_registers_of_a_wgmma_are_those_of_the_ptx_isa() {
+    for n in wgmma_columns() {
+        let atom = MmaAtom::wgmma_rs(n);
+        assert_eq!(atom.tile(), [64, n, 16]);
+        for thread in 0..128 {
+            let (warp, lane) = (thread / 32, thread % 32);
+            let (group_id, thread_in_group) = group(lane);
+            let row = |i: usize| 16 * warp + group_id + if i & 2 == 0 { 0 } else { 8 };
+            for i in 0..8 {
+                let col = thread_in_group * 2 + (i & 1) + if i < 4 { 0 } else { 8 };
+                assert_eq!(atom.a().at((thread, i)), row(i) + 64 * col, "a{i}");
+            }
+            for i in 0..n / 2 {
+                let col = i / 4 * 8 + thread_in_group * 2 + (i & 1);
+                assert_eq!(atom.c().at((thread, i)), row(i) + 64 * col, "d{i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wgmma_reads_operands_in_shared_memory_whole_for_every_thread() {
+    for n in wgmma_columns() {
+        let atom = MmaAtom::wgmma_ss(n);
+        assert_eq!(*atom.c(), *MmaAtom::wgmma_rs(n).c());
+        for (operand, size) in [(atom.a(), 64 * 16), (atom.b(), 16 * n)] {
+            assert_eq!(operand.mode_sizes(), [128, size]);
+            for thread in [0, 31, 32, 127] {
+                assert!((0..size).all(|i| operand.at((thread, i)) == i));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wgmma_has_columns_in_eights_up_to_256() {
+    for n in [0, 4, 12, 264] {
+        assert!(std::panic::catch_unwind(|| MmaAtom::wgmma_rs(n)).is_err());
     }
 }
 

@@ -1,7 +1,7 @@
 //! The C fragment of S read as the A fragment of P, and as a matrix of rows and columns.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use cute_layout::{IntTuple, Layout, LayoutError, MmaAtom, TiledMma, c_to_a, row_col_view};
+use cute_layout::{Layout, LayoutError, MmaAtom, TiledMma, c_to_a, row_col_view};
 
 fn mma(warps: [usize; 3]) -> TiledMma {
     let [m, n, k] = warps;
@@ -72,9 +72,14 @@ fn a_row_of_the_view_is_a_row_of_scores() {
 }
 
 #[test]
-fn only_an_accumulator_has_rows_and_columns() {
-    let as_a = mma([4, 1, 1]).fragment_a(64, 64).unwrap();
-    assert_eq!(*as_a.mode(0).shape(), IntTuple::from((2, 2, 2)));
-    let error = row_col_view(&as_a).unwrap_err();
-    assert!(matches!(error, LayoutError::NotAccumulator { .. }));
+fn only_a_fragment_with_a_bit_for_each_axis_has_rows_and_columns() {
+    for layout in [
+        Layout::compact((4, 1, 8)),
+        Layout::compact(((4, 2), 1, 8)),
+        Layout::compact(((2, 2, (2, 2)), 1, 8)),
+        Layout::compact(((2, 2), 8)),
+    ] {
+        let error = row_col_view(&layout).unwrap_err();
+        assert!(matches!(error, LayoutError::NotAccumulator { .. }));
+    }
 }

@@ -2,7 +2,8 @@
 
 use cute_layout::{CopyAtom, Layout, LayoutError, TiledCopy};
 
-use crate::map::{Digit, Owners, axes, digits};
+use crate::digit::{Digit, axes, digits};
+use crate::map::Owners;
 use crate::products::{self, LANE};
 use crate::sizes::{CHUNK, Sizes};
 

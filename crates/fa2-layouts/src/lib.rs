@@ -4,10 +4,12 @@
 //! Sizes + Name -> Map: Owners     (thread, value) -> (row, column) of a tile
 //!                      Storage    (row, column)   -> element offset in shared memory
 //!                      Registers  value           -> register of the same thread
+//!                      Descriptors (mu, kappa)    -> bytes from the tile to where a wgmma reads
 //!                        `-> formula: the same function in digits of t and v
 //! ```
 //!
-//! The maps are built from [`cute_layout`] alone. Two tests hold the kernels to them: one in
+//! The kernels for SM80 and those for SM90 have maps of their own, and the tiles in shared memory in
+//! common. The maps are built from [`cute_layout`] alone. Two tests hold the kernels to them: one in
 //! `fa2-cubecl`, whose addresses and registers must be these, and one in `kernels`, which compares
 //! them with what CuTe itself prints. A formula is derived from its layout, and a test evaluates its
 //! text for every thread and value.
@@ -21,17 +23,26 @@
 //! q = t % 4, g = t / 4 % 8, w = t / 32
 //! c0 = v % 2, c1 = v / 2 % 2, nu = v / 4
 //! ");
-//! # Ok::<(), cute_layout::LayoutError>(())
+//! # Ok::<(), fa2_layouts::MapError>(())
 //! ```
 
+mod at_sizes;
 mod copies;
+mod descriptors;
+mod digit;
+mod engine;
 mod formula;
 mod map;
 mod name;
 mod products;
 mod sizes;
+mod warpgroup;
 
+pub use at_sizes::MapError;
+pub use descriptors::Descriptors;
+pub use digit::{Axis, Digit};
+pub use engine::{Engine, RowCopy};
 pub use formula::{Equation, Expr, Formula};
-pub use map::{Axis, Digit, Map, Owners, Registers, Storage};
+pub use map::{Map, Owners, Registers, Storage};
 pub use name::{Name, UnknownName};
-pub use sizes::{HEAD_DIMS, RowCopy, Sizes, SizesError};
+pub use sizes::{HEAD_DIMS, Sizes, SizesError};

@@ -1,31 +1,16 @@
-//! What a map is: who owns a coordinate, where it is stored, or which register a view means.
+//! What a map is: who owns a coordinate, where it is stored, which register a view means, or where
+//! an instruction reads.
 
 use cute_layout::{Layout, SmemTile, Swizzled};
 
+use crate::descriptors::Descriptors;
+use crate::digit::{Axis, Digit, axes, definitions, weights};
 use crate::formula::{Equation, Expr, Formula};
 
 /// The number of a thread in its CTA, in formulas.
 const THREAD: &str = "t";
 /// The number of a value among those of a thread, in formulas.
 const VALUE: &str = "v";
-
-/// One of the two modes of a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Axis {
-    /// What it counts: `m`, `n` or `d`.
-    pub name: &'static str,
-    /// How far.
-    pub extent: usize,
-}
-
-/// A digit of a number in a mixed radix; the first digit of a list is the fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Digit {
-    /// Its name in formulas.
-    pub name: &'static str,
-    /// The number of its values.
-    pub extent: usize,
-}
 
 /// A map of the forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +21,8 @@ pub enum Map {
     Storage(Storage),
     /// Which register a view means.
     Registers(Registers),
+    /// Where the instructions start to read an operand.
+    Descriptors(Descriptors),
 }
 
 impl Map {
@@ -46,6 +33,7 @@ impl Map {
             Self::Owners(map) => map.layout.to_string(),
             Self::Storage(map) => map.layout.to_string(),
             Self::Registers(map) => map.layout.to_string(),
+            Self::Descriptors(map) => map.layout.to_string(),
         }
     }
 
@@ -56,6 +44,7 @@ impl Map {
             Self::Owners(map) => map.formula(),
             Self::Storage(map) => map.formula(),
             Self::Registers(map) => map.formula(),
+            Self::Descriptors(map) => map.formula(),
         }
     }
 }
@@ -255,44 +244,4 @@ impl Registers {
             definitions: vec![definitions(VALUE, &self.values, |_| true)],
         }
     }
-}
-
-pub(crate) fn axes(names: [&'static str; 2], extents: [usize; 2]) -> [Axis; 2] {
-    [0, 1].map(|axis| Axis {
-        name: names[axis],
-        extent: extents[axis],
-    })
-}
-
-pub(crate) fn digits(list: impl IntoIterator<Item = (&'static str, usize)>) -> Vec<Digit> {
-    let digit = |(name, extent)| Digit { name, extent };
-    list.into_iter().map(digit).collect()
-}
-
-/// The digits that have more than one value, each with the number that its 1 stands for.
-fn weights(digits: &[Digit]) -> impl Iterator<Item = (Digit, usize)> + '_ {
-    digits
-        .iter()
-        .scan(1, |weight, &digit| {
-            let here = *weight;
-            *weight *= digit.extent;
-            Some((digit, here))
-        })
-        .filter(|(digit, _)| digit.extent > 1)
-}
-
-/// The digits of `number` that `is_used` holds for.
-fn definitions(
-    number: &'static str,
-    digits: &[Digit],
-    is_used: impl Fn(&Digit) -> bool,
-) -> Vec<Equation> {
-    let count: usize = digits.iter().map(|digit| digit.extent).product();
-    weights(digits)
-        .filter(|(digit, _)| is_used(digit))
-        .map(|(digit, weight)| Equation {
-            name: digit.name,
-            value: Expr::digit(number, weight, digit.extent, weight * digit.extent == count),
-        })
-        .collect()
 }

@@ -9,18 +9,14 @@
 //! | `a0` to `a2`, `b0`, `b1`, `c0`, `c1` | value | register bits of operand A, B and of the sum C |
 //! | `rm`, `rn`, `rd` | value | repeats along m, n, d |
 //! | `nu`, `kappa` | value | repeats of the instruction along its columns and its depth |
+//! | `mu`, `kappa` | wgmma | its 64 rows of operand A, and its step of depth |
+//! | `kappa0`, `kappa1` | wgmma | its step within an atom of the tile, and the atom |
 //! | `o`, `p` | value | the odd one of two neighbouring instructions, and the pair: `nu = 2 p + o` |
 
 use std::fmt;
 use std::str::FromStr;
 
-use cute_layout::{CopyAtom, LayoutError};
 use thiserror::Error;
-
-use crate::copies::{self, Side};
-use crate::map::{Map, Storage};
-use crate::products;
-use crate::sizes::Sizes;
 
 /// A map of the forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +61,18 @@ pub enum Name {
     R2s,
     /// O from Q's tile to memory.
     S2g,
+    /// Starts of Q as operand A of wgmma.
+    DescriptorQ,
+    /// Starts of K as operand B of wgmma.
+    DescriptorK,
+    /// Starts of V, seen as `(d, n)`, as operand B of wgmma.
+    DescriptorVt,
+    /// The sum C of S = Q K^T by wgmma.
+    WgmmaC,
+    /// Operand A of O = P V by wgmma.
+    WgmmaA,
+    /// Register numbers of P as operand A in the sum of wgmma.
+    WgmmaCToA,
 }
 
 /// A word that names no map.
@@ -77,7 +85,7 @@ pub struct UnknownName(
 
 impl Name {
     /// Every map, in the order in which data meets them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 26] = [
         Self::G2sRow,
         Self::G2sCol,
         Self::SmemQ,
@@ -98,6 +106,12 @@ impl Name {
         Self::CToA,
         Self::R2s,
         Self::S2g,
+        Self::DescriptorQ,
+        Self::DescriptorK,
+        Self::DescriptorVt,
+        Self::WgmmaC,
+        Self::WgmmaA,
+        Self::WgmmaCToA,
     ];
 
     /// The name.
@@ -164,38 +178,24 @@ impl Name {
             ),
             Self::R2s => ("r2s", "O from registers to Q's tile, 4 bytes a store"),
             Self::S2g => ("s2g", "O from Q's tile to memory, 16 bytes a store"),
-        }
-    }
-
-    /// The map at `sizes`.
-    ///
-    /// # Errors
-    /// None at sizes that obey their rules: the operation of the algebra that is undefined.
-    pub fn map(self, sizes: &Sizes) -> Result<Map, LayoutError> {
-        match self {
-            Self::G2sRow => copies::rows(CopyAtom::cp_async_16(), sizes).map(Map::Owners),
-            Self::G2sCol => copies::columns(CopyAtom::cp_async_16(), sizes).map(Map::Owners),
-            Self::SmemQ => Ok(Map::Storage(Storage::rows(["m", "d"], sizes.q_tile()))),
-            Self::SmemKv => Ok(Map::Storage(Storage::rows(["n", "d"], sizes.kv_tile()))),
-            Self::SmemVt => {
-                let map = Storage::transposed(["d", "n"], sizes.kv_tile());
-                Ok(Map::Storage(map))
-            }
-            Self::S2rASource => copies::q(sizes, Side::Addresses).map(Map::Owners),
-            Self::S2rA => copies::q(sizes, Side::Registers).map(Map::Owners),
-            Self::S2rBSource => copies::k(sizes, Side::Addresses).map(Map::Owners),
-            Self::S2rB => copies::k(sizes, Side::Registers).map(Map::Owners),
-            Self::S2rBtSource => copies::vt(sizes, Side::Addresses).map(Map::Owners),
-            Self::S2rBt => copies::vt(sizes, Side::Registers).map(Map::Owners),
-            Self::MmaA => products::q(sizes).map(Map::Owners),
-            Self::MmaB => products::k(sizes).map(Map::Owners),
-            Self::MmaC => products::s(sizes).map(Map::Owners),
-            Self::FragmentA => products::q_registers(sizes).map(Map::Registers),
-            Self::FragmentB => products::k_registers(sizes).map(Map::Registers),
-            Self::FragmentC => products::s_registers(sizes).map(Map::Registers),
-            Self::CToA => products::p_registers(sizes).map(Map::Registers),
-            Self::R2s => copies::o(sizes).map(Map::Owners),
-            Self::S2g => copies::rows(CopyAtom::vector_16(), sizes).map(Map::Owners),
+            Self::DescriptorQ => (
+                "descriptor-q",
+                "Q as operand A of wgmma, K-major: instruction to where it starts to read",
+            ),
+            Self::DescriptorK => (
+                "descriptor-k",
+                "K as operand B of wgmma, K-major: instruction to where it starts to read",
+            ),
+            Self::DescriptorVt => (
+                "descriptor-vt",
+                "V as (d, n), operand B of wgmma, MN-major: instruction to where it starts to read",
+            ),
+            Self::WgmmaC => ("wgmma-c", "S = Q K^T as the sum C of wgmma"),
+            Self::WgmmaA => ("wgmma-a", "P as operand A of O = P V, a wgmma"),
+            Self::WgmmaCToA => (
+                "wgmma-c-to-a",
+                "P as operand A of wgmma: coordinate to the register of S as C",
+            ),
         }
     }
 }

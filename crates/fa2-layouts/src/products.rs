@@ -2,7 +2,8 @@
 
 use cute_layout::{Layout, LayoutError, MmaAtom, TiledMma, c_to_a};
 
-use crate::map::{Digit, Owners, Registers, axes, digits};
+use crate::digit::{Digit, axes, digits};
+use crate::map::{Owners, Registers};
 use crate::sizes::Sizes;
 
 /// A lane in the fragments of m16n8k16.
@@ -84,12 +85,12 @@ pub(crate) fn p_registers(sizes: &Sizes) -> Result<Registers, LayoutError> {
     })
 }
 
-fn threads(sizes: &Sizes) -> Vec<Digit> {
+pub(crate) fn threads(sizes: &Sizes) -> Vec<Digit> {
     digits(LANE.into_iter().chain([("w", sizes.warps())]))
 }
 
 /// Values of operand A over `depth` columns.
-fn a_values(sizes: &Sizes, depth: usize) -> Vec<Digit> {
+pub(crate) fn a_values(sizes: &Sizes, depth: usize) -> Vec<Digit> {
     let (rm, kappa) = (("rm", sizes.m_tiles()), ("kappa", depth / 16));
     digits([("a0", 2), ("a1", 2), ("a2", 2), rm, kappa])
 }

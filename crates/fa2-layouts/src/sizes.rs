@@ -1,10 +1,11 @@
 //! The sizes that the maps depend on, and the rules that a kernel's sizes obey.
 
 use std::fmt;
-use std::str::FromStr;
 
 use cute_layout::SmemTile;
 use thiserror::Error;
+
+use crate::engine::{Engine, RowCopy};
 
 /// Head sizes that kernels are compiled for.
 pub const HEAD_DIMS: [usize; 6] = [32, 64, 96, 128, 192, 256];
@@ -12,22 +13,18 @@ pub const HEAD_DIMS: [usize; 6] = [32, 64, 96, 128, 192, 256];
 const WARP: usize = 32;
 /// Elements of a 16-byte copy.
 pub(crate) const CHUNK: usize = 8;
-/// Rows, and depth, of the instruction m16n8k16.
-const MMA: usize = 16;
+/// Rows, and depth, of the instruction m16n8k16; depth of a wgmma, and its rows a warp.
+pub(crate) const MMA: usize = 16;
+/// Warps of a warpgroup.
+pub(crate) const WARPGROUP: usize = 4;
+/// Warps of one, two and three warpgroups, more than which have no registers for their sums.
+const WARPGROUPS: [usize; 3] = [WARPGROUP, 2 * WARPGROUP, 3 * WARPGROUP];
+/// Columns of a wgmma at most.
+const MAX_COLUMNS: usize = 256;
 /// Bytes of an element.
 const ELEMENT_BYTES: usize = 2;
 /// Shared memory that a CTA can have on the largest GPU (SM90), in bytes.
 const MAX_SHARED_BYTES: usize = 227 * 1024;
-
-/// How the threads share a row when they copy a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RowCopy {
-    /// Four lanes a row, as in the article.
-    HalfRow,
-    /// As many lanes as a row of a shared-memory atom has 16-byte chunks: the default of the
-    /// kernels in Rust.
-    WholeRow,
-}
 
 /// Sizes of one forward kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +46,9 @@ pub enum SizesError {
     /// Warp counts that a CTA can have.
     #[error("warps {0} is not a power of two from 1 to 16")]
     Warps(usize),
+    /// Warp counts of whole warpgroups that wgmma kernels have.
+    #[error("warps {0} are not one, two or three warpgroups of 4")]
+    Warpgroups(usize),
     /// The warps don't tile the query rows.
     #[error("block_m {block_m} is not a multiple of 16 rows x {warps} warps")]
     BlockM {
@@ -60,6 +60,9 @@ pub enum SizesError {
     /// A K/V block must hold whole 16-key steps of the second product.
     #[error("block_n {0} is not a multiple of 16")]
     BlockN(usize),
+    /// One wgmma computes all columns of a step.
+    #[error("block_n {0} is more than the 256 columns of a wgmma")]
+    Columns(usize),
     /// The tile is no whole number of copies by all threads.
     #[error("{name} {rows} is not a multiple of the {pass} rows that all threads copy at once")]
     CopyPass {
@@ -79,7 +82,7 @@ pub enum SizesError {
         limit: usize,
     },
     /// A word that names no way to share a row.
-    #[error("row_copy is neither half-row nor whole-row")]
+    #[error("row_copy is none of half-row, whole-row and bulk")]
     RowCopy,
 }
 
@@ -91,6 +94,12 @@ impl Sizes {
         block_n: 64,
         warps: 4,
         row_copy: RowCopy::HalfRow,
+    };
+
+    /// Those of the article in bulk: one warpgroup.
+    pub const ONE_WARPGROUP: Self = Self {
+        row_copy: RowCopy::Bulk,
+        ..Self::ARTICLE
     };
 
     /// Sizes with `blocks` of `[query rows, key rows]`.
@@ -107,14 +116,24 @@ impl Sizes {
         if !HEAD_DIMS.contains(&head_dim) {
             return Err(SizesError::HeadDim(head_dim));
         }
-        if !(warps.is_power_of_two() && warps <= 16) {
-            return Err(SizesError::Warps(warps));
+        match row_copy.engine() {
+            Engine::Sm80 if !(warps.is_power_of_two() && warps <= 16) => {
+                return Err(SizesError::Warps(warps));
+            }
+            Engine::Sm90 if !WARPGROUPS.contains(&warps) => {
+                return Err(SizesError::Warpgroups(warps));
+            }
+            _ => {}
         }
         if block_m == 0 || !block_m.is_multiple_of(MMA * warps) {
             return Err(SizesError::BlockM { block_m, warps });
         }
         if block_n == 0 || !block_n.is_multiple_of(MMA) {
             return Err(SizesError::BlockN(block_n));
+        }
+        let bulk = row_copy.engine() == Engine::Sm90;
+        if bulk && block_n > MAX_COLUMNS {
+            return Err(SizesError::Columns(block_n));
         }
         let elements = block_m.saturating_add(block_n.saturating_mul(2));
         let bytes = elements.saturating_mul(head_dim * ELEMENT_BYTES);
@@ -129,6 +148,9 @@ impl Sizes {
             warps,
             row_copy,
         };
+        if bulk {
+            return Ok(sizes);
+        }
         let pass = sizes.rows_per_pass();
         for (name, rows) in [("block_m", block_m), ("block_n", block_n)] {
             if !rows.is_multiple_of(pass) {
@@ -180,24 +202,29 @@ impl Sizes {
         SmemTile::new(self.block_n, self.head_dim)
     }
 
+    /// How a row is copied.
+    #[must_use]
+    pub const fn row_copy(&self) -> RowCopy {
+        self.row_copy
+    }
+
     /// Repeats of the instruction along M for one warp.
     #[must_use]
     pub const fn m_tiles(&self) -> usize {
         self.block_m / (MMA * self.warps)
     }
 
-    /// Lanes that copy one row together.
-    #[must_use]
-    pub const fn lanes_per_row(&self) -> usize {
+    /// Lanes that copy one row together, or the one that asks for it.
+    pub(crate) const fn lanes_per_row(&self) -> usize {
         match self.row_copy {
             RowCopy::HalfRow => 4,
             RowCopy::WholeRow => self.q_tile().atom_cols() / CHUNK,
+            RowCopy::Bulk => 1,
         }
     }
 
     /// Rows that all threads copy at once.
-    #[must_use]
-    pub const fn rows_per_pass(&self) -> usize {
+    pub(crate) const fn rows_per_pass(&self) -> usize {
         self.threads() / self.lanes_per_row()
     }
 }
@@ -216,25 +243,5 @@ impl fmt::Display for Sizes {
             f,
             "D = {head_dim}, BM = {block_m}, BN = {block_n}, {warps} warp{plural}, {row_copy} copies"
         )
-    }
-}
-
-impl fmt::Display for RowCopy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::HalfRow => "half-row",
-            Self::WholeRow => "whole-row",
-        })
-    }
-}
-
-impl FromStr for RowCopy {
-    type Err = SizesError;
-
-    fn from_str(text: &str) -> Result<Self, SizesError> {
-        [Self::HalfRow, Self::WholeRow]
-            .into_iter()
-            .find(|row_copy| row_copy.to_string() == text)
-            .ok_or(SizesError::RowCopy)
     }
 }

@@ -5,12 +5,12 @@ mod evaluator;
 mod grid;
 
 use evaluator::Program;
-use fa2_layouts::{Map, Name, Sizes};
+use fa2_layouts::{Map, Name, RowCopy, Sizes};
 
 #[test]
 fn text_of_every_formula_is_its_layout_for_all_threads_and_values() {
     for sizes in grid::sizes() {
-        for name in Name::ALL {
+        for name in Name::of(&sizes) {
             let map = name.map(&sizes).unwrap();
             let text = map.formula().to_string();
             let context = format!("{name} at {sizes}");
@@ -45,9 +45,46 @@ fn text_of_every_formula_is_its_layout_for_all_threads_and_values() {
                         assert_eq!(register, map.register(v), "{context}");
                     }
                 }
+                Map::Descriptors(map) => {
+                    let program = Program::new(&text, ["mu", "kappa"]);
+                    let [tiles, steps] = map.counts();
+                    for (mu, kappa) in (0..tiles).flat_map(|mu| (0..steps).map(move |k| (mu, k))) {
+                        let [start] = program.run([mu, kappa], ["start"]);
+                        assert_eq!(start, map.start(mu, kappa), "{context}");
+                    }
+                }
             }
         }
     }
+}
+
+#[test]
+fn formulas_of_a_warpgroup_are_those_of_four_warps() {
+    let formula = |name: Name, sizes| name.map(sizes).unwrap().formula().to_string();
+    let (sm80, sm90) = (Sizes::ARTICLE, Sizes::ONE_WARPGROUP);
+    for (ours, theirs) in [(Name::WgmmaC, Name::MmaC), (Name::WgmmaCToA, Name::CToA)] {
+        assert_eq!(formula(ours, &sm90), formula(theirs, &sm80));
+    }
+    let p = "m = 16 w + 8 a1 + g\nn = 16 kappa + 8 a2 + 2 q + a0\n";
+    assert!(formula(Name::WgmmaA, &sm90).starts_with(p));
+}
+
+#[test]
+fn starts_at_two_warpgroups_and_128_columns_are_written_out() {
+    let sizes = Sizes::new(128, [128, 176], 8, RowCopy::Bulk).unwrap();
+    let steps = "kappa0 = kappa % 4, kappa1 = kappa / 4\n";
+    for (name, text) in [
+        (
+            Name::DescriptorQ,
+            "start = 16384 kappa1 + 8192 mu + 32 kappa0\n",
+        ),
+        (Name::DescriptorK, "start = 22528 kappa1 + 32 kappa0\n"),
+    ] {
+        let formula = name.map(&sizes).unwrap().formula().to_string();
+        assert_eq!(formula, format!("{text}{steps}"), "{name}");
+    }
+    let formula = Name::DescriptorVt.map(&sizes).unwrap().formula();
+    assert_eq!(formula.to_string(), "start = 2048 kappa\n");
 }
 
 #[test]

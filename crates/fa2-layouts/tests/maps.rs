@@ -3,7 +3,7 @@
 
 mod grid;
 
-use fa2_layouts::{Map, Name, Owners, RowCopy, Sizes, SizesError};
+use fa2_layouts::{Engine, Map, MapError, Name, Owners, RowCopy, Sizes, SizesError};
 use std::collections::BTreeSet;
 
 /// Those that every warp holds whole.
@@ -25,7 +25,7 @@ fn owners(name: Name, sizes: &Sizes) -> Owners {
 #[test]
 fn every_element_has_one_owner_or_one_a_warp() {
     for sizes in grid::sizes() {
-        for name in Name::ALL {
+        for name in Name::of(&sizes) {
             let Map::Owners(map) = name.map(&sizes).unwrap() else {
                 continue;
             };
@@ -50,9 +50,9 @@ fn every_element_has_one_owner_or_one_a_warp() {
 #[test]
 fn storage_and_registers_have_a_place_for_each_element_and_no_gap() {
     for sizes in grid::sizes() {
-        for name in Name::ALL {
+        for name in Name::of(&sizes) {
             let places: Vec<usize> = match name.map(&sizes).unwrap() {
-                Map::Owners(_) => continue,
+                Map::Owners(_) | Map::Descriptors(_) => continue,
                 Map::Storage(map) => {
                     let [rows, cols] = map.tile.map(|axis| axis.extent);
                     (0..rows * cols)
@@ -103,7 +103,8 @@ fn v_is_transposed_by_its_view_alone() {
 
 #[test]
 fn ldmatrix_leaves_the_operands_where_the_product_wants_them() {
-    for sizes in grid::sizes() {
+    let sm80 = |sizes: &Sizes| sizes.row_copy().engine() == Engine::Sm80;
+    for sizes in grid::sizes().into_iter().filter(sm80) {
         let (copied, wanted) = (owners(Name::S2rA, &sizes), owners(Name::MmaA, &sizes));
         assert!(copied.layout.indices().eq(wanted.layout.indices()));
         // A copy of K fills two instructions at once: the same elements, in another order.
@@ -116,6 +117,91 @@ fn ldmatrix_leaves_the_operands_where_the_product_wants_them() {
             };
             assert_eq!(of(&copied), of(&wanted), "thread {t} at {sizes}");
         }
+    }
+}
+
+#[test]
+fn every_wgmma_reads_its_part_of_the_tile() {
+    let mut reads = 0;
+    for sizes in grid::sizes() {
+        for name in Name::of(&sizes) {
+            let Map::Descriptors(map) = name.map(&sizes).unwrap() else {
+                continue;
+            };
+            let (tile, major) = (map.operand.layout(), map.operand.major());
+            let [rows, depth] = map.instruction.map(|axis| axis.extent);
+            let [tiles, steps] = map.counts();
+            assert_eq!([tiles * rows, steps * depth], map.operand.extents());
+            for (mu, kappa) in (0..tiles).flat_map(|mu| (0..steps).map(move |k| (mu, k))) {
+                let (mn, k) = (mu * rows, kappa * depth);
+                assert_eq!(map.start(mu, kappa), map.operand.start(mn, k));
+                let descriptor = map.descriptor(0, mu, kappa);
+                for (i, j) in (0..rows).flat_map(|i| (0..depth).map(move |j| (i, j))) {
+                    let element = 2 * tile.at((mn + i, k + j));
+                    assert_eq!(
+                        descriptor.address(major, i, j),
+                        element,
+                        "{name} at {sizes}"
+                    );
+                    reads += 1;
+                }
+            }
+        }
+    }
+    assert!(reads > 0);
+}
+
+#[test]
+fn p_needs_no_move_between_two_wgmmas() {
+    let sm90 = |sizes: &Sizes| sizes.row_copy().engine() == Engine::Sm90;
+    for sizes in grid::sizes().into_iter().filter(sm90) {
+        let (Ok(Map::Owners(s)), Ok(Map::Owners(p)), Ok(Map::Registers(view))) = (
+            Name::WgmmaC.map(&sizes),
+            Name::WgmmaA.map(&sizes),
+            Name::WgmmaCToA.map(&sizes),
+        ) else {
+            panic!("P and S are registers at {sizes}");
+        };
+        for t in 0..sizes.threads() {
+            for v in 0..p.value_count() {
+                assert_eq!(
+                    s.coordinate(t, view.register(v)),
+                    p.coordinate(t, v),
+                    "{sizes}"
+                );
+            }
+        }
+        if sizes.m_tiles() == 1 {
+            assert!(
+                (0..view.layout.size()).all(|v| view.register(v) == v),
+                "{sizes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_map_of_the_other_engine_is_refused() {
+    let error = Name::WgmmaC.map(&Sizes::ARTICLE).unwrap_err();
+    assert!(matches!(
+        error,
+        MapError::Engine {
+            engine: Engine::Sm90,
+            ..
+        }
+    ));
+    assert_eq!(
+        Name::MmaC
+            .map(&Sizes::ONE_WARPGROUP)
+            .unwrap_err()
+            .to_string(),
+        "mma-c is a map of the SM80 kernels, and D = 64, BM = 64, BN = 64, 4 warps, bulk copies \
+         are sizes of the others"
+    );
+    for name in Name::ALL {
+        let known = [Sizes::ARTICLE, Sizes::ONE_WARPGROUP].map(|sizes| name.map(&sizes).is_ok());
+        let of_both = name.engine().is_none();
+        assert_eq!(known, [known[0], of_both || !known[0]], "{name}");
     }
 }
 
@@ -151,11 +237,32 @@ fn broken_rules_are_named() {
     ] {
         assert_eq!(message, rule);
     }
+    let error = |blocks, warps| Sizes::new(64, blocks, warps, RowCopy::Bulk).unwrap_err();
+    for (message, rule) in [
+        (
+            error([64, 64], 2),
+            "warps 2 are not one, two or three warpgroups of 4",
+        ),
+        (
+            error([256, 64], 16),
+            "warps 16 are not one, two or three warpgroups of 4",
+        ),
+        (
+            error([64, 64], 8),
+            "block_m 64 is not a multiple of 16 rows x 8 warps",
+        ),
+        (
+            error([64, 272], 4),
+            "block_n 272 is more than the 256 columns of a wgmma",
+        ),
+    ] {
+        assert_eq!(message.to_string(), rule);
+    }
     let huge = Sizes::new(256, [64, usize::MAX - 15], 4, RowCopy::WholeRow);
     assert!(matches!(huge, Err(SizesError::SharedMemory { .. })));
-    let words = "half-row whole-row row".split(' ');
+    let words = "half-row whole-row bulk row".split(' ');
     let known: Vec<bool> = words.map(|word| word.parse::<RowCopy>().is_ok()).collect();
-    assert_eq!(known, [true, true, false]);
+    assert_eq!(known, [true, true, true, false]);
 }
 
 #[test]
@@ -163,6 +270,10 @@ fn the_articles_sizes_obey_the_rules() {
     assert_eq!(
         Sizes::new(64, [64, 64], 4, RowCopy::HalfRow),
         Ok(Sizes::ARTICLE)
+    );
+    assert_eq!(
+        Sizes::new(64, [64, 64], 4, RowCopy::Bulk),
+        Ok(Sizes::ONE_WARPGROUP)
     );
 }
 

@@ -10,7 +10,7 @@ mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fa2_layouts::{Map, Name, Owners, Sizes};
+use fa2_layouts::{Descriptors, Map, Name, Owners, Sizes};
 
 /// What CuTe printed of one map.
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn kernels(text: &str) -> Vec<Kernel> {
                 let tile: Vec<usize> = numbers();
                 printed.tile.replace(tile.try_into().unwrap()).is_none()
             }
-            "map" | "offset" | "register" => printed.lines.insert(numbers()),
+            "map" | "offset" | "register" | "descriptor" => printed.lines.insert(numbers()),
             _ => panic!("`{line}` is of no known kind"),
         };
         assert!(is_new, "`{line}` comes once");
@@ -104,6 +104,16 @@ fn assert_lines(map: &Map, printed: &Printed, context: &str) {
         Map::Registers(map) => (0..map.layout.size())
             .map(|v| vec![v, map.register(v)])
             .collect(),
+        Map::Descriptors(map) => {
+            let [tiles, steps] = map.counts();
+            (0..tiles)
+                .flat_map(|mu| (0..steps).map(move |kappa| (mu, kappa)))
+                .map(|(mu, kappa)| {
+                    let word = map.descriptor(0, mu, kappa).encode();
+                    vec![mu, kappa, usize::try_from(word).unwrap()]
+                })
+                .collect()
+        }
     };
     let differs = ours.symmetric_difference(&printed.lines).next();
     assert_eq!(differs, None, "{context}: a line of only one side");
@@ -126,6 +136,25 @@ fn assert_layout(map: &Map, printed: &Printed, context: &str) {
             }
         }
         Map::Registers(map) => assert_eq!(*text, map.layout.to_string(), "{context}"),
+        Map::Descriptors(map) => assert_starts(map, text, context),
+    }
+}
+
+/// The starts of the first warpgroup's instructions are those of CuTe's layout `(MMA, repeats,
+/// steps)`, which counts 16 bytes.
+fn assert_starts(map: &Descriptors, text: &str, context: &str) {
+    let theirs = parse::layout(text);
+    let [tiles, steps] = map.counts();
+    let [1, repeats, theirs_steps] = theirs.mode_sizes()[..] else {
+        panic!("{context}: {text} is not of instructions");
+    };
+    assert_eq!(steps, theirs_steps, "{context}");
+    let warpgroups = tiles / repeats;
+    for repeat in 0..repeats {
+        for kappa in 0..steps {
+            let start = map.start(warpgroups * repeat, kappa);
+            assert_eq!(start, 16 * theirs.at((0, repeat, kappa)), "{context}");
+        }
     }
 }
 

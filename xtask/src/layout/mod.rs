@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
-use fa2_layouts::{Name, RowCopy, Sizes};
+use fa2_layouts::{Engine, Name, RowCopy, Sizes};
 
 use crate::progress;
 use picture::Picture;
@@ -35,10 +35,11 @@ pub(crate) struct Options {
     /// Warps, laid along the query rows
     #[arg(long, value_name = "COUNT", default_value_t = Sizes::ARTICLE.warps())]
     warps: usize,
-    /// How threads share a row in copies: half-row, as in the article, or whole-row, the default of
-    /// the kernels in Rust
-    #[arg(long, value_name = "WAY", default_value_t = RowCopy::HalfRow)]
-    row_copy: RowCopy,
+    /// How a row is copied: half-row, as in the article; whole-row, the default of the SM80 kernels in
+    /// Rust; or bulk, by the copy engine of SM90. The first without the option, except for maps that
+    /// only SM90 kernels have
+    #[arg(long, value_name = "WAY")]
+    row_copy: Option<RowCopy>,
     /// Draw into FILE as SVG, coloured by thread, instead of printing the table
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -75,7 +76,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         format!("the layouts are {}", known.join(", "))
     })?;
     let blocks = [options.block_m, options.block_n];
-    let sizes = Sizes::new(options.head_dim, blocks, options.warps, options.row_copy)
+    let row_copy = options.row_copy.unwrap_or(match name.engine() {
+        Some(Engine::Sm90) => RowCopy::Bulk,
+        _ => RowCopy::HalfRow,
+    });
+    let sizes = Sizes::new(options.head_dim, blocks, options.warps, row_copy)
         .context("no kernel has these sizes")?;
     let map = name.map(&sizes)?;
     let picture = Picture::of(&map);
@@ -146,6 +151,15 @@ mod tests {
             "no kernel has these sizes: head_dim 80 is none of 32, 64, 96, 128, 192, 256"
         );
         assert_eq!(
+            error("wgmma-c --warps 2"),
+            "no kernel has these sizes: warps 2 are not one, two or three warpgroups of 4"
+        );
+        assert_eq!(
+            error("wgmma-c --row-copy half-row"),
+            "wgmma-c is a map of the SM90 kernels, and D = 64, BM = 64, BN = 64, 4 warps, half-row \
+             copies are sizes of the others"
+        );
+        assert_eq!(
             error("mma-c --columns 60..65"),
             "--columns 60..65: the layout has 64 columns"
         );
@@ -155,16 +169,22 @@ mod tests {
     fn documentation_shows_what_the_command_prints_and_draws() {
         let docs = workspace::root().join("docs");
         let read = |file: &str| fs::read_to_string(docs.join(file)).expect("the file is there");
-        let map = Name::MmaC
-            .map(&Sizes::ARTICLE)
-            .expect("the sizes are valid");
-        let mut printed = text::description(Name::MmaC, &Sizes::ARTICLE, &map);
-        printed.push_str(&text::table(&Picture::of(&map), 0..10, 0..10));
-        let indented: String = printed
-            .lines()
-            .map(|line| format!("    {line}\n"))
-            .collect();
-        assert!(read("layouts.md").contains(&indented), "{indented}");
+        let shows = |name: Name, sizes: &Sizes, most: usize| {
+            let map = name.map(sizes).expect("the sizes are valid");
+            let picture = Picture::of(&map);
+            let (rows, columns) = (0..picture.rows.min(most), 0..picture.columns.min(most));
+            let mut printed = text::description(name, sizes, &map);
+            printed.push_str(&text::table(&picture, rows, columns));
+            let indented: String = printed
+                .lines()
+                .map(|line| format!("    {line}\n"))
+                .collect();
+            assert!(read("layouts.md").contains(&indented), "{indented}");
+        };
+        shows(Name::MmaC, &Sizes::ARTICLE, 10);
+        let sizes = Sizes::new(128, [128, 176], 8, RowCopy::Bulk).expect("the sizes are valid");
+        shows(Name::DescriptorQ, &sizes, 10);
+        shows(Name::DescriptorVt, &sizes, 11);
 
         let sizes = Sizes::new(64, [16, 16], 1, RowCopy::HalfRow).expect("the sizes are valid");
         let map = Name::MmaC.map(&sizes).expect("the sizes are valid");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cute_layout::{Cell, draw_cells};
-use fa2_layouts::{Map, Owners, Registers, Storage};
+use fa2_layouts::{Descriptors, Map, Owners, Registers, Storage};
 
 /// Elements of a 16-byte chunk.
 const CHUNK: usize = 8;
@@ -32,6 +32,7 @@ impl Picture {
             Map::Owners(map) => Self::of_owners(map),
             Map::Storage(map) => Self::of_storage(map),
             Map::Registers(map) => Self::of_registers(map),
+            Map::Descriptors(map) => Self::of_descriptors(map),
         }
     }
 
@@ -104,6 +105,25 @@ impl Picture {
             legend: "rows: values of one instruction, columns: its repeats; R register".to_owned(),
             colours: "one for every 4 registers, the C fragment of one instruction",
             cells: (0..count).map(cell).collect(),
+        }
+    }
+
+    fn of_descriptors(map: &Descriptors) -> Self {
+        let [rows, columns] = map.counts();
+        let row_bytes = map.operand.tile().swizzle_mode().row_bytes();
+        let cell = |at: usize| {
+            let start = map.start(at % rows, at / rows);
+            Cell {
+                label: vec![start.to_string()],
+                owner: start % row_bytes,
+            }
+        };
+        Self {
+            rows,
+            columns,
+            legend: "rows mu, columns kappa; start in bytes from the tile".to_owned(),
+            colours: "one for each start within a row of the tile",
+            cells: (0..rows * columns).map(cell).collect(),
         }
     }
 

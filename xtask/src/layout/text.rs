@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use fa2_layouts::{Map, Name, Sizes};
+use cute_layout::Major;
+use fa2_layouts::{Descriptors, Map, Name, Sizes};
 
 use super::picture::Picture;
 
@@ -28,6 +29,11 @@ pub(crate) fn description(name: Name, sizes: &Sizes, map: &Map) -> String {
     line("sizes", &sizes.to_string());
     line("layout", &map.layout());
     line("", &signature(map));
+    if let Map::Descriptors(map) = map {
+        for (name, value) in instruction(map) {
+            line(name, &value);
+        }
+    }
     let formula = map.formula().to_string();
     for (i, equation) in formula.lines().enumerate() {
         line(if i == 0 { "formula" } else { "" }, equation);
@@ -57,7 +63,40 @@ fn signature(map: &Map) -> String {
             )
         }
         Map::Registers(map) => format!("v to register, of {} registers", map.layout.size()),
+        Map::Descriptors(map) => {
+            let [tiles, steps] = map.counts();
+            format!("(mu, kappa) to start, of {tiles} x {steps} instructions")
+        }
     }
+}
+
+/// What one instruction reads from its start, and the word that it is told.
+fn instruction(map: &Descriptors) -> [(&'static str, String); 4] {
+    let [rows, depth] = map.instruction;
+    let operand = map.operand;
+    let descriptor = operand.descriptor(0);
+    let layout = descriptor.layout(operand.major(), rows.extent);
+    let major = match operand.major() {
+        Major::K => "K-major",
+        Major::Mn => "MN-major",
+    };
+    let read = format!(
+        "({}, {}) to bytes from there, {major}, of {} x {} elements",
+        rows.name, depth.name, rows.extent, depth.extent
+    );
+    let word = format!("{:#018x} + (tile + start) / 16", descriptor.encode());
+    let fields = format!(
+        "leading byte offset {}, stride byte offset {}, swizzle of {} bytes",
+        descriptor.leading_byte_offset,
+        descriptor.stride_byte_offset,
+        descriptor.swizzle.row_bytes()
+    );
+    [
+        ("reads", layout.to_string()),
+        ("", read),
+        ("word", word),
+        ("", fields),
+    ]
 }
 
 /// These rows and columns of the grid, with their numbers.
@@ -93,6 +132,7 @@ pub(crate) fn table(picture: &Picture, rows: Range<usize>, columns: Range<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fa2_layouts::RowCopy;
 
     #[test]
     fn description_shows_layout_and_formula() {
@@ -107,6 +147,26 @@ layout    ((_2,_2,_2),_1,_4):((_1,_2,_4),_0,_8)
           v to register, of 32 registers
 formula   register = 8 kappa + 4 a2 + 2 a1 + a0
           a0 = v % 2, a1 = v / 2 % 2, a2 = v / 4 % 2, kappa = v / 8
+"
+        );
+    }
+
+    #[test]
+    fn description_of_an_operand_shows_the_descriptor() {
+        let sizes = Sizes::new(128, [128, 176], 8, RowCopy::Bulk).expect("the sizes are valid");
+        let map = Name::DescriptorVt.map(&sizes).expect("the sizes are valid");
+        assert_eq!(
+            description(Name::DescriptorVt, &sizes, &map),
+            "\
+descriptor-vt: V as (d, n), operand B of wgmma, MN-major: instruction to where it starts to read
+sizes     D = 128, BM = 128, BN = 176, 8 warps, bulk copies
+layout    (_1,_11):(_0,_2048)
+          (mu, kappa) to start, of 1 x 11 instructions
+reads     Sw<3,4,3> o _0 o ((_64,_2),(_8,_2)):((_2,_22528),(_128,_1024))
+          (d, n) to bytes from there, MN-major, of 128 x 16 elements
+word      0x4000004005800000 + (tile + start) / 16
+          leading byte offset 22528, stride byte offset 1024, swizzle of 128 bytes
+formula   start = 2048 kappa
 "
         );
     }
@@ -137,12 +197,14 @@ formula   register = 8 kappa + 4 a2 + 2 a1 + a0
 
     #[test]
     fn drawing_has_a_cell_for_each_coordinate() {
-        for name in Name::ALL {
-            let map = name.map(&Sizes::ARTICLE).expect("the sizes are valid");
-            let picture = Picture::of(&map);
-            let svg = picture.svg(0..picture.rows, 0..picture.columns);
-            let cells = svg.matches("<rect").count();
-            assert_eq!(cells, picture.rows * picture.columns, "{name}");
+        for sizes in [Sizes::ARTICLE, Sizes::ONE_WARPGROUP] {
+            for name in Name::of(&sizes) {
+                let map = name.map(&sizes).expect("the sizes are valid");
+                let picture = Picture::of(&map);
+                let svg = picture.svg(0..picture.rows, 0..picture.columns);
+                let cells = svg.matches("<rect").count();
+                assert_eq!(cells, picture.rows * picture.columns, "{name}");
+            }
         }
     }
 }

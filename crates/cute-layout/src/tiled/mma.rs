@@ -5,7 +5,8 @@ use crate::error::LayoutError;
 use crate::fragment::MmaAtom;
 use crate::shape_stride::Layout;
 
-/// A matrix instruction spread over `[along M, along N, along K]` warps, numbered M first.
+/// A matrix instruction spread over `[along M, along N, along K]` warps, numbered M first; a wgmma
+/// over warpgroups, which are its warps here.
 ///
 /// Neighbouring warps take neighbouring atoms; all together repeat until the tile is covered. The
 /// article's four warps along M:

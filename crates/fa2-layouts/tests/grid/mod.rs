@@ -11,6 +11,16 @@ pub(crate) fn sizes() -> Vec<Sizes> {
             }
         }
     }
-    assert!(sizes.len() > 30, "{} sizes only", sizes.len());
+    for head_dim in HEAD_DIMS {
+        for (blocks, warps) in [
+            ([64, 16], 4),
+            ([128, 176], 8),
+            ([192, 128], 12),
+            ([128, 64], 4),
+        ] {
+            sizes.extend(Sizes::new(head_dim, blocks, warps, RowCopy::Bulk));
+        }
+    }
+    assert!(sizes.len() > 50, "{} sizes only", sizes.len());
     sizes
 }
