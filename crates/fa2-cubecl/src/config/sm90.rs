@@ -207,12 +207,14 @@ impl FwdSm90Config {
 
     /// Registers of a thread that computes.
     ///
-    /// A multiprocessor has 64 Ki registers, and counts come in steps of 8: two warpgroups with 240 and one
+    /// A multiprocessor has 64 Ki registers. One warpgroup beside the loading one can keep what a thread
+    /// can have at most. Other counts come in steps of 8: two warpgroups with 240 and one
     /// with 24 fill it, as do three with 160 and one with 32.
     #[must_use]
     pub(crate) const fn computing_registers(&self) -> u32 {
         match self.warpgroups() {
-            1 | 2 => 240,
+            1 => 255,
+            2 => 240,
             _ => 160,
         }
     }
@@ -221,7 +223,8 @@ impl FwdSm90Config {
     #[must_use]
     pub(crate) const fn loading_registers(&self) -> u32 {
         match self.warpgroups() {
-            1 | 2 => 24,
+            1 => 255,
+            2 => 24,
             _ => 32,
         }
     }

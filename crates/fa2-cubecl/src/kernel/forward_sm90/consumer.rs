@@ -157,13 +157,15 @@ fn step(
     #[comptime] kind: BlockKind,
     #[comptime] config: FwdSm90Config,
 ) {
+    // V of the block before was loaded before this K. With a wait between the two products' starts,
+    // ptxas would part them by an arrive of its own (C7519).
     ring.wait(&state.k_place, Side::K);
+    ring.wait(&state.v_place, Side::V);
     take_turn(warpgroup, config);
     pin(&mut state.acc_o);
     fence_products();
     let k = state.k.after(state.k_place.tile_offset(config));
     gemm_ss(&mut state.acc_s, &state.q, &k, config.dtype());
-    ring.wait(&state.v_place, Side::V);
     let v = state.v.after(state.v_place.tile_offset(config));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
     pass_turn(warpgroup, config);

@@ -133,6 +133,11 @@ pub(crate) struct Ring {
 impl Ring {
     /// The ring at shared address `shared`.
     pub fn new(shared: u32, #[comptime] config: FwdSm90Config) -> Ring {
+        let room = comptime!(config.shared_bytes() - config.tile_bytes());
+        comptime!(assert!(
+            config.barriers().bytes() <= room,
+            "Ring: the barriers must fit behind the tiles"
+        ));
         Ring {
             q: shared,
             barriers: shared + comptime!(config.tile_bytes()),
@@ -248,13 +253,18 @@ pub(crate) fn warpgroup_index() -> u32 {
 /// Takes the registers of a thread that computes.
 #[cube]
 pub(crate) fn claim_computing_registers(#[comptime] config: FwdSm90Config) {
-    claim_registers(comptime!(config.computing_registers()));
+    // Two warpgroups in all start with as many as a thread can have.
+    if comptime!(config.warpgroups() > 1) {
+        claim_registers(comptime!(config.computing_registers()));
+    }
 }
 
 /// Leaves the registers that a thread that loads does not need.
 #[cube]
 pub(crate) fn release_loading_registers(#[comptime] config: FwdSm90Config) {
-    release_registers(comptime!(config.loading_registers()));
+    if comptime!(config.warpgroups() > 1) {
+        release_registers(comptime!(config.loading_registers()));
+    }
 }
 
 /// Orders shared-memory accesses of the four warps of `warpgroup`.

@@ -5,8 +5,8 @@ use cubecl::prelude::*;
 use cubecl_ptx::wgmma::{pin_accumulators, wait_products};
 
 pub(crate) use cubecl_ptx::wgmma::{
-    DESCRIPTOR_UNIT, Major, Product, SharedMatrix, SharedSwizzle, Start, WGMMA_K, WGMMA_M,
-    commit_products, fence_products, multiply_registers, multiply_shared,
+    DESCRIPTOR_UNIT, Major, Product, SharedMatrix, SharedSwizzle, Start, WGMMA_K, commit_products,
+    fence_products, multiply_registers, multiply_shared,
 };
 
 /// Waits until at most `pending` groups are running; `acc` belongs to one that has ended then.
