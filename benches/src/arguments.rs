@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use fa2_cubecl::{
-    Alignment, ConfigError, Dtype, FwdConfig, Mask, MaskKind, Problem, Rescale, RowCopy, Tile,
+    Alignment, ConfigError, Dtype, FwdConfig, FwdSm90Config, FwdSm90Tile, Mask, MaskKind, Problem,
+    Rescale, RowCopy, Tile, Turns,
 };
 use std::str::FromStr;
 
@@ -47,6 +48,48 @@ impl FromStr for TileArg {
     }
 }
 
+/// A tile of the kernels for SM90 as `BLOCK_M,BLOCK_N,STAGES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sm90TileArg(pub FwdSm90Tile);
+
+impl FromStr for Sm90TileArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[block_m, block_n, stages]) => Ok(Self(FwdSm90Tile {
+                block_m,
+                block_n,
+                stages,
+            })),
+            _ => Err(format!(
+                "{text:?} is not BLOCK_M,BLOCK_N,STAGES, such as 128,128,2"
+            )),
+        }
+    }
+}
+
+/// The order of warpgroups, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TurnsArg {
+    /// One after the other.
+    Ordered,
+    /// As they come.
+    Free,
+}
+
+impl TurnsArg {
+    /// As the configuration has it.
+    #[must_use]
+    pub fn turns(self) -> Turns {
+        match self {
+            Self::Ordered => Turns::Ordered,
+            Self::Free => Turns::Free,
+        }
+    }
+}
+
 /// A softmax, as a command-line value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SoftmaxArg {
@@ -57,13 +100,19 @@ pub enum SoftmaxArg {
 }
 
 impl SoftmaxArg {
+    /// As the configuration has it.
+    #[must_use]
+    pub fn rescale(self) -> Rescale {
+        match self {
+            Self::Lazy => Rescale::Lazy,
+            Self::Eager => Rescale::Eager,
+        }
+    }
+
     /// `config` with this softmax.
     #[must_use]
     pub fn apply(self, config: FwdConfig) -> FwdConfig {
-        config.with_rescale(match self {
-            Self::Lazy => Rescale::Lazy,
-            Self::Eager => Rescale::Eager,
-        })
+        config.with_rescale(self.rescale())
     }
 }
 
@@ -82,6 +131,12 @@ pub struct ConfigArgs {
     /// Force a tile: BLOCK_M,BLOCK_N,WARPS,STAGES. Without it the heuristics choose.
     #[arg(long)]
     pub tile: Option<TileArg>,
+    /// The same for the kernels for SM90: BLOCK_M,BLOCK_N,STAGES.
+    #[arg(long)]
+    pub sm90_tile: Option<Sm90TileArg>,
+    /// The order of their warpgroups.
+    #[arg(long, value_enum, default_value = "ordered")]
+    pub turns: TurnsArg,
     /// The article's copies: four lanes a row.
     #[arg(long)]
     pub half_row: bool,
@@ -118,6 +173,23 @@ impl ConfigArgs {
         } else {
             Ok(config)
         }
+    }
+
+    /// The configuration of the kernels for SM90.
+    ///
+    /// # Errors
+    /// The rule that the values break.
+    pub fn sm90(&self) -> Result<FwdSm90Config, ConfigError> {
+        let config = match self.sm90_tile {
+            Some(Sm90TileArg(tile)) => {
+                let mask = MaskKind::from(self.mask());
+                FwdSm90Config::new(self.dtype.into(), self.d, mask, tile)?
+            }
+            None => fa2_cubecl::choose_sm90(&self.problem())?.config,
+        };
+        Ok(config
+            .with_rescale(self.softmax.rescale())
+            .with_turns(self.turns.turns()))
     }
 
     /// A problem of the configuration's kind; its lengths are the benchmark's middle.

@@ -1,17 +1,19 @@
-//! The two kernels behind one face: what the suite checks and the benchmark times.
+//! The kernels behind one face: what the suite checks and the benchmark times.
 
 use burn_fa2::Strategy;
 use clap::ValueEnum;
 use cubecl::client::Client;
-use fa2_cubecl::{FwdPlan, FwdTensors, Problem};
+use fa2_cubecl::{FwdPlan, FwdSm90Plan, FwdTensors, Problem};
 use fa2_cute::KernelInfo;
 use std::fmt;
 
 /// An implementation of the forward, as a command-line value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The CubeCL kernel.
+    /// The CubeCL kernel for SM80 and up.
     Cubecl,
+    /// The CubeCL kernels for SM90.
+    Hopper,
     /// The CUDA C++ kernel.
     Cute,
 }
@@ -22,6 +24,7 @@ impl EngineArg {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cubecl => "cubecl",
+            Self::Hopper => "hopper",
             Self::Cute => "cute",
         }
     }
@@ -31,6 +34,7 @@ impl EngineArg {
     pub fn strategy(self) -> Strategy {
         match self {
             Self::Cubecl => Strategy::CubeCl,
+            Self::Hopper => Strategy::Hopper,
             Self::Cute => Strategy::Cute,
         }
     }
@@ -40,6 +44,7 @@ impl EngineArg {
     pub fn chosen(self) -> Engine {
         match self {
             Self::Cubecl => Engine::CubeCl(None),
+            Self::Hopper => Engine::Hopper(None),
             Self::Cute => Engine::Cute(None),
         }
     }
@@ -50,16 +55,19 @@ impl EngineArg {
 pub enum Engine {
     /// The CubeCL kernel under a plan.
     CubeCl(Option<FwdPlan>),
+    /// The CubeCL kernels for SM90 under a plan.
+    Hopper(Option<FwdSm90Plan>),
     /// A general kernel of the fatbin.
     Cute(Option<&'static KernelInfo>),
 }
 
 impl Engine {
-    /// Which of the two.
+    /// Which of them.
     #[must_use]
     pub fn arg(self) -> EngineArg {
         match self {
             Self::CubeCl(_) => EngineArg::Cubecl,
+            Self::Hopper(_) => EngineArg::Hopper,
             Self::Cute(_) => EngineArg::Cute,
         }
     }
@@ -78,6 +86,9 @@ impl Engine {
             Self::CubeCl(plan) => fa2_cubecl::forward(client, problem, tensors.clone(), plan)
                 .map(|plan| Self::CubeCl(Some(plan)))
                 .map_err(|error| error.to_string()),
+            Self::Hopper(plan) => fa2_cubecl::forward_sm90(client, problem, tensors.clone(), plan)
+                .map(|plan| Self::Hopper(Some(plan)))
+                .map_err(|error| error.to_string()),
             Self::Cute(kernel) => fa2_cute::launch::forward(client, problem, tensors, kernel)
                 .map(|choice| Self::Cute(Some(choice.kernel)))
                 .map_err(|error| error.to_string()),
@@ -89,9 +100,22 @@ impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CubeCl(Some(plan)) => write!(f, "{}, section {}", plan.config, plan.section),
+            Self::Hopper(Some(plan)) => write!(f, "{}, section {}", plan.config, plan.section),
             Self::Cute(Some(kernel)) => f.write_str(kernel.name),
-            Self::CubeCl(None) | Self::Cute(None) => write!(f, "{} chosen", self.arg().name()),
+            Self::CubeCl(None) | Self::Hopper(None) | Self::Cute(None) => {
+                write!(f, "{} chosen", self.arg().name())
+            }
         }
+    }
+}
+
+/// Whether `engine` can run: what this build holds, on a GPU of compute capability `sm`.
+#[must_use]
+pub fn is_there(engine: EngineArg, sm: u32) -> bool {
+    match engine {
+        EngineArg::Cubecl => true,
+        EngineArg::Hopper => sm == 90,
+        EngineArg::Cute => has_cute(),
     }
 }
 

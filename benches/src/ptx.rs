@@ -2,9 +2,11 @@
 //! measures of a run.
 
 mod backward;
+mod hopper;
 
 use crate::arguments::ConfigArgs;
-use anyhow::{Context, Result, anyhow};
+use crate::engine::EngineArg;
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use fa2_cubecl::offline::{self, Ptx};
 use fa2_cubecl::{Dtype, FwdConfig, FwdPlan, Gpu};
@@ -29,6 +31,9 @@ pub struct PtxArgs {
     /// Print the PTX too.
     #[arg(long)]
     text: bool,
+    /// Whose kernel; that for SM90 is compiled for it whatever `--sm` says.
+    #[arg(long, value_enum, default_value = "cubecl")]
+    engine: EngineArg,
     /// Show the CuTe kernel for the same problem beside it; with the article's tile, the article's
     /// kernel.
     #[arg(long)]
@@ -48,8 +53,13 @@ pub struct PtxArgs {
 }
 
 /// Instruction families of the table: title, prefix, and a part that the name must hold.
-const FAMILIES: [(&str, &str, &str); 20] = [
+const FAMILIES: [(&str, &str, &str); 25] = [
     ("HMMA", "HMMA", ""),
+    ("HGMMA", "HGMMA", ""),
+    ("UTMALDG", "UTMALDG", ""),
+    ("SYNCS", "SYNCS", ""),
+    ("R2UR", "R2UR", ""),
+    ("WARPGROUP", "WARPGROUP", ""),
     ("LDSM", "LDSM", ""),
     ("  of these .T", "LDSM", "MT"),
     ("LDGSTS", "LDGSTS", ""),
@@ -78,6 +88,11 @@ const FAMILIES: [(&str, &str, &str); 20] = [
 pub fn run(args: &PtxArgs) -> Result<()> {
     if args.backward {
         return backward::run(args);
+    }
+    match args.engine {
+        EngineArg::Cubecl => {}
+        EngineArg::Hopper => return hopper::run(args),
+        EngineArg::Cute => bail!("--cute shows the CuTe kernel beside CubeCL's"),
     }
     let config = args.config.config(Gpu::of_capability(args.sm))?;
     let started = std::time::Instant::now();

@@ -158,6 +158,8 @@ fn contestants(paths: &[EngineArg], causal: bool) -> Result<Vec<Contestant>> {
                     let plan = FwdPlan { config, section: 1 };
                     Contestant::Engine(Engine::CubeCl(Some(plan)))
                 }
+                // The article's kernel is one for SM80.
+                EngineArg::Hopper => continue,
                 EngineArg::Cute => {
                     let mask = if causal { "causal" } else { "none" };
                     let name = format!("fa2_teaching_{mask}_{stages}");

@@ -1,6 +1,6 @@
 //! Device time of the forward over the FlashAttention-2 paper's grid.
 
-use crate::arguments::{DtypeArg, SoftmaxArg, TileArg};
+use crate::arguments::{DtypeArg, Sm90TileArg, SoftmaxArg, TileArg, TurnsArg};
 use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
@@ -13,7 +13,9 @@ use crate::engine::{Engine, EngineArg};
 use anyhow::Result;
 use clap::Args;
 use cubecl::client::Client;
-use fa2_cubecl::{FwdConfig, FwdPlan, MaskKind, Problem, choose, gpu};
+use fa2_cubecl::{
+    FwdConfig, FwdPlan, FwdSm90Config, FwdSm90Plan, MaskKind, Problem, choose, choose_sm90, gpu,
+};
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use std::path::PathBuf;
@@ -42,6 +44,12 @@ pub struct ForwardArgs {
     /// Measure these tiles, BLOCK_M,BLOCK_N,WARPS,STAGES, instead of the chosen one. Repeatable.
     #[arg(long)]
     tile: Vec<TileArg>,
+    /// The same for the kernels for SM90: BLOCK_M,BLOCK_N,STAGES. Repeatable.
+    #[arg(long)]
+    sm90_tile: Vec<Sm90TileArg>,
+    /// Measure the kernels for SM90 with their warpgroups in this order.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ordered"])]
+    turns: Vec<TurnsArg>,
     /// Measure these section sizes instead of the chosen one.
     #[arg(long, value_delimiter = ',')]
     section: Vec<u32>,
@@ -111,10 +119,52 @@ fn engines(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec
                 let plans = plans(client, args, problem)?;
                 engines.extend(plans.into_iter().map(|plan| Engine::CubeCl(Some(plan))));
             }
+            EngineArg::Hopper => {
+                let plans = sm90_plans(args, problem)?;
+                engines.extend(plans.into_iter().map(|plan| Engine::Hopper(Some(plan))));
+            }
             EngineArg::Cute => engines.push(path.chosen()),
         }
     }
     Ok(engines)
+}
+
+/// Plans of the kernels for SM90.
+fn sm90_plans(args: &ForwardArgs, problem: &Problem) -> Result<Vec<FwdSm90Plan>> {
+    let chosen = choose_sm90(problem)?;
+    let mut configs = vec![chosen.config];
+    if !args.sm90_tile.is_empty() {
+        let mask = MaskKind::from(problem.mask);
+        let config = |tile: &Sm90TileArg| {
+            FwdSm90Config::new(problem.dtype, problem.head_dim as u32, mask, tile.0)
+        };
+        configs = args
+            .sm90_tile
+            .iter()
+            .map(config)
+            .collect::<Result<_, _>>()?;
+    }
+    let sections = if args.section.is_empty() {
+        vec![chosen.section]
+    } else {
+        args.section.clone()
+    };
+    let mut plans = Vec::new();
+    for config in configs {
+        for softmax in &args.softmax {
+            for turns in &args.turns {
+                let config = config
+                    .with_rescale(softmax.rescale())
+                    .with_turns(turns.turns());
+                plans.extend(
+                    sections
+                        .iter()
+                        .map(|&section| FwdSm90Plan { config, section }),
+                );
+            }
+        }
+    }
+    Ok(plans)
 }
 
 /// Plans of the CubeCL kernel.

@@ -1,6 +1,6 @@
 //! Host time of a call: the kernel's launch, and what each layer above adds to it.
 
-use crate::engine::{EngineArg, has_cute};
+use crate::engine::{EngineArg, is_there};
 use crate::suite::loaded::Loaded;
 use anyhow::{Context, Result, anyhow};
 use burn::tensor::{Device, Distribution, Tensor};
@@ -33,7 +33,7 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
     let case = Case::new("overhead", 1, 1, 64, 64);
     let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
     let tensors = loaded.tensors(&client);
-    for engine in engines() {
+    for engine in engines(fa2_cubecl::gpu(&client)?.sm) {
         let launch = || {
             let launched = engine.chosen().launch(&client, &loaded.problem, &tensors);
             launched.map(drop).map_err(anyhow::Error::msg)
@@ -63,7 +63,7 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
         Ok(())
     };
     report("Burn's flip", args, &flip, &sync)?;
-    for engine in engines() {
+    for engine in engines(fa2_cubecl::gpu(&client)?.sm) {
         let options = FlashAttentionOptions::default().with_strategy(engine.strategy());
         let op = || {
             drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
@@ -75,10 +75,10 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
 }
 
 /// What this build has.
-fn engines() -> impl Iterator<Item = EngineArg> {
-    [EngineArg::Cubecl, EngineArg::Cute]
+fn engines(sm: u32) -> impl Iterator<Item = EngineArg> {
+    [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute]
         .into_iter()
-        .filter(|&engine| engine == EngineArg::Cubecl || has_cute())
+        .filter(move |&engine| is_there(engine, sm))
 }
 
 /// Calls of a burst: few enough that no queue between the threads is full.

@@ -53,6 +53,10 @@ fn forced(engine: EngineArg, problem: &Problem, gpu: Gpu) -> Vec<Engine> {
             .into_iter()
             .map(|plan| Engine::CubeCl(Some(plan)))
             .collect(),
+        EngineArg::Hopper => plans::hopper(problem, gpu)
+            .into_iter()
+            .map(|plan| Engine::Hopper(Some(plan)))
+            .collect(),
         EngineArg::Cute => plans::cute(problem)
             .into_iter()
             .map(|kernel| Engine::Cute(Some(kernel)))

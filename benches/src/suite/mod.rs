@@ -15,7 +15,7 @@ pub mod repeat;
 pub mod strides;
 pub mod tally;
 
-use crate::engine::{EngineArg, has_cute};
+use crate::engine::{EngineArg, has_cute, is_there};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, ValueEnum};
 use half::{bf16, f16};
@@ -23,7 +23,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tally::Tally;
 
 /// Run the conformance suite on an NVIDIA GPU.
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(name = "fa2-gpu-suite")]
 pub struct SuiteArgs {
     /// Only cases whose name holds this.
@@ -44,9 +44,12 @@ pub struct SuiteArgs {
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
-    /// Engines to check; without it, all that this build has.
+    /// Engines to check; without it, all that this build has and the GPU runs.
     #[arg(long, value_enum, value_delimiter = ',')]
     engines: Vec<EngineArg>,
+    /// Compute capability of the GPU, found when the suite starts.
+    #[arg(skip)]
+    sm: u32,
 }
 
 /// A part of the suite.
@@ -80,9 +83,9 @@ impl SuiteArgs {
     }
 
     fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
-        let all = [EngineArg::Cubecl, EngineArg::Cute];
+        let all = [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute];
         let asked = move |engine: &EngineArg| match self.engines.is_empty() {
-            true => *engine == EngineArg::Cubecl || has_cute(),
+            true => is_there(*engine, self.sm),
             false => self.engines.contains(engine),
         };
         all.into_iter().filter(asked)
@@ -103,6 +106,10 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     let client = device.client();
     let gpu = fa2_cubecl::gpu(&client)?;
     println!("{} (sm_{})", client.properties().identity.name, gpu.sm);
+    let args = &SuiteArgs {
+        sm: gpu.sm,
+        ..args.clone()
+    };
     if args.engines.is_empty() && !has_cute() {
         println!("without the CuTe kernels: this build has none (see kernels/README.md)");
     }

@@ -1,9 +1,10 @@
 //! What the suite forces. Of the CubeCL kernel every stage count, and for the article's head size
-//! every tile, copy map and softmax too; of the CuTe kernels all that serve.
+//! every tile, copy map and softmax too; of the kernels for SM90 tiles of every number of warpgroups and
+//! stages; of the CuTe kernels all that serve.
 
 use fa2_cubecl::{
-    Dtype, FwdConfig, FwdPlan, Gpu, Mask, MaskKind, Problem, Rescale, RowCopy, Tile,
-    compiled_head_dim,
+    Dtype, FwdConfig, FwdPlan, FwdSm90Config, FwdSm90Plan, FwdSm90Tile, Gpu, Mask, MaskKind,
+    Problem, Rescale, RowCopy, Tile, Turns, compiled_head_dim,
 };
 use fa2_cute::{Family, KernelInfo};
 
@@ -54,6 +55,43 @@ pub fn forced(problem: &Problem, gpu: Gpu) -> Vec<FwdPlan> {
                     let config = article.with_rescale(Rescale::Eager);
                     plans.push(FwdPlan { config, section });
                 }
+            }
+        }
+    }
+    plans
+}
+
+/// Tiles of the SM90 kernels: (block_m, block_n, stages). Those that a head size can't have are left out.
+const SM90_TILES: [(u32, u32, u32); 5] = [
+    (64, 80, 2),
+    (128, 64, 3),
+    (128, 80, 1),
+    (128, 128, 2),
+    (192, 64, 2),
+];
+
+/// Every plan of the suite for `problem` by the kernels for SM90.
+#[must_use]
+pub fn hopper(problem: &Problem, gpu: Gpu) -> Vec<FwdSm90Plan> {
+    let mask = MaskKind::from(problem.mask);
+    let mut plans = Vec::new();
+    for (block_m, block_n, stages) in SM90_TILES {
+        let tile = FwdSm90Tile {
+            block_m,
+            block_n,
+            stages,
+        };
+        let config = FwdSm90Config::new(problem.dtype, problem.head_dim as u32, mask, tile);
+        let Ok(config) = config else { continue };
+        // Sums, scores and P of a lane must leave registers for the rest.
+        let accumulators = (config.head_dim() + block_n) / 2 + block_n / 4;
+        let most = if block_m == 192 { 128 } else { 200 };
+        if config.shared_bytes() <= gpu.shared_bytes && accumulators <= most {
+            let section = stages;
+            plans.push(FwdSm90Plan { config, section });
+            if stages == 2 {
+                let config = config.with_rescale(Rescale::Eager).with_turns(Turns::Free);
+                plans.push(FwdSm90Plan { config, section });
             }
         }
     }

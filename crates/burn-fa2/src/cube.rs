@@ -19,9 +19,11 @@ impl FlashAttentionOps for CubeBackend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         match call.path {
             #[cfg(feature = "cuda")]
-            Path::CubeCl | Path::Cute => crate::kernel::forward(q, k, v, call),
+            Path::CubeCl | Path::Hopper | Path::Cute => crate::kernel::forward(q, k, v, call),
             #[cfg(not(feature = "cuda"))]
-            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::CubeCl | Path::Hopper | Path::Cute => {
+                unreachable!("`strategy::choose` has no kernel to choose")
+            }
             Path::Composed => {
                 composed::forward::<Self>(q, k, v, Scores::new(call.mask, call.scale))
             }
@@ -42,9 +44,13 @@ impl FlashAttentionOps for CubeBackend {
         match call.forward.path {
             // The CuTe kernels have no backward pass of their own.
             #[cfg(feature = "cuda")]
-            Path::CubeCl | Path::Cute => crate::kernel::backward(saved, d_o, d_lse, call),
+            Path::CubeCl | Path::Hopper | Path::Cute => {
+                crate::kernel::backward(saved, d_o, d_lse, call)
+            }
             #[cfg(not(feature = "cuda"))]
-            Path::CubeCl | Path::Cute => unreachable!("`strategy::choose` has no kernel to choose"),
+            Path::CubeCl | Path::Hopper | Path::Cute => {
+                unreachable!("`strategy::choose` has no kernel to choose")
+            }
             Path::Composed => composed::backward::<Self>(saved, d_o, d_lse, call),
         }
     }

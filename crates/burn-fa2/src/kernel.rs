@@ -64,6 +64,25 @@ impl CudaDevice {
         }
     }
 
+    /// Applies the rules of the CubeCL kernels for Hopper, and those of the gradient's.
+    pub(crate) fn serves_by_hopper(&self, request: &Request<'_>) -> Result<(), Reason> {
+        if request.sizes.without_scores() {
+            return Ok(()); // Nothing is launched.
+        }
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        let rule = |error: Fa2Error| Reason::Rule(error.to_string());
+        problem.validate().map_err(rule)?;
+        let plan = fa2_cubecl::choose_sm90(&problem).map_err(|error| rule(error.into()))?;
+        // Strides that a tensor map can't hold reach past the memory of any GPU.
+        if let Some(refusal) = fa2_cubecl::refusal_of_sm90(&plan, &problem, [[0; 3]; 3], self.gpu) {
+            return Err(Reason::Capability(refusal.to_string()));
+        }
+        match request.device.is_autodiff() {
+            true => self.plan_backward(request),
+            false => Ok(()),
+        }
+    }
+
     fn plan_backward(&self, request: &Request<'_>) -> Result<(), Reason> {
         let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
         // Both ways to sum up dQ have the same tiles.
@@ -142,6 +161,9 @@ pub(crate) fn forward(
     };
     let launched = match call.path {
         Path::Cute => cute::forward(&client, &problem, &tensors),
+        Path::Hopper => fa2_cubecl::forward_sm90(&client, &problem, tensors, None)
+            .map_err(|error| error.to_string())
+            .map(drop),
         Path::CubeCl | Path::Composed => fa2_cubecl::forward(&client, &problem, tensors, None)
             .map_err(|error| error.to_string())
             .map(drop),

@@ -38,6 +38,9 @@ pub enum Strategy {
     Auto,
     /// The CubeCL kernel, or an error that says why it can't serve.
     CubeCl,
+    /// The CubeCL kernels for Hopper GPUs (compute capability 9.0), or an error that says why they can't
+    /// serve. The gradient is computed by those of [`CubeCl`](Self::CubeCl).
+    Hopper,
     /// The CUDA C++ kernel written with CuTe, or an error that says why it can't serve. Needs the
     /// feature `cute`.
     Cute,

@@ -21,6 +21,8 @@ use crate::{
 pub(crate) enum Path {
     /// The CubeCL kernel.
     CubeCl,
+    /// The CubeCL kernels for Hopper.
+    Hopper,
     /// The CUDA C++ kernel.
     Cute,
     /// Separate Burn operations.
@@ -55,6 +57,10 @@ pub(crate) fn choose(
         Strategy::CubeCl => forced(
             gpu(request).and_then(|gpu| gpu.serves(request)),
             Path::CubeCl,
+        ),
+        Strategy::Hopper => forced(
+            gpu(request).and_then(|gpu| gpu.serves_by_hopper(request)),
+            Path::Hopper,
         ),
         Strategy::Cute => forced(
             gpu(request).and_then(|gpu| gpu.serves_by_cute(request)),
@@ -97,6 +103,9 @@ pub(crate) fn report(device: &Device, path: Path, reason: Option<Reason>) {
     let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     match path {
         Path::CubeCl => log::info!("attention on {device} runs on the CubeCL kernel{because}"),
+        Path::Hopper => {
+            log::info!("attention on {device} runs on the CubeCL kernels for Hopper{because}");
+        }
         Path::Cute => log::info!("attention on {device} runs on the CuTe kernel{because}"),
         Path::Composed => {
             log::info!("attention on {device} is composed of separate operations{because}");
@@ -156,6 +165,10 @@ enum Gpu {}
 #[cfg(not(feature = "cuda"))]
 impl Gpu {
     fn serves(&self, _: &Request<'_>) -> Result<(), Reason> {
+        match *self {}
+    }
+
+    fn serves_by_hopper(&self, _: &Request<'_>) -> Result<(), Reason> {
         match *self {}
     }
 

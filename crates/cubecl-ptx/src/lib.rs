@@ -12,9 +12,15 @@
 //! | [`matrix`] | `ldmatrix`, `stmatrix`, `mma.sync` |
 //! | [`math`] | `ex2.approx`, `lg2.approx`, `rcp.approx`, `fma.rn`, `max` |
 //! | [`convert`] | `cvt` of two f32 to packed f16 or bf16, and back |
-//! | [`shuffle`] | `shfl.sync.bfly`, `vote.sync.any`, `bar.warp.sync` |
+//! | [`shuffle`] | `shfl.sync.bfly`, `shfl.sync.idx`, `vote.sync.any`, `bar.warp.sync` |
 //! | [`memory`] | loads and stores of shared and global memory, `red` |
 //! | [`topology`] | positions read anew, opaque values, marks of branches |
+//! | [`barrier`] | named barriers: `bar.sync`, `bar.arrive` |
+//! | [`mbarrier`] | barriers in shared memory that count arrivals and copied bytes |
+//! | [`tma`] | `cp.async.bulk.tensor`: boxes of a tensor into shared memory |
+//! | [`tensor_map`] | `tensormap.replace`: tensor maps made on the device |
+//! | [`wgmma`] | `wgmma.mma_async` and its fence, commit and wait |
+//! | [`registers`] | `setmaxnreg` |
 //!
 //! An instruction is text here, not meaning: which lane holds which element is the business of the
 //! caller. Everything is compiled into PTX, so a GPU driver is all that a user of the kernel needs.
@@ -32,10 +38,16 @@
 
 pub mod address;
 pub mod async_copy;
+pub mod barrier;
 pub mod convert;
 pub mod math;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod op;
+pub mod registers;
 pub mod shuffle;
+pub mod tensor_map;
+pub mod tma;
 pub mod topology;
+pub mod wgmma;

@@ -27,6 +27,25 @@ pub fn shuffle_xor(x: f32, #[comptime] mask: u32) -> f32 {
     })
 }
 
+/// The value of `x` in lane 0, for all lanes: the compiler may keep it once for the plane.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn uniform(x: u32) -> u32 {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
+            constraints: "=r,r",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![x.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
+    })
+}
+
 /// Orders the plane's memory accesses before this point and after it (`bar.warp.sync`).
 #[cube]
 pub fn sync_warp() {

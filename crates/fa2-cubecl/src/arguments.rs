@@ -4,6 +4,7 @@ pub(crate) mod backward;
 
 use crate::config::FwdConfig;
 use crate::heuristics::FwdPlan;
+use crate::heuristics::sm90::FwdSm90Plan;
 use crate::problem::{Dtype, Problem};
 use crate::scheduler::FwdShapeLaunch;
 use crate::tensor::gmem::ByteStridesLaunch;
@@ -21,17 +22,51 @@ pub(crate) struct Arguments {
 
 /// Cubes (CTAs) of a launch; saturating, since a launch refuses too many.
 pub(crate) fn cubes(problem: &Problem, config: &FwdConfig) -> usize {
-    let m_blocks = problem.seq_q.div_ceil(config.block_m() as usize);
+    cubes_of(problem, config.block_m())
+}
+
+/// Cubes (CTAs) that own `block_m` query rows each.
+pub(crate) fn cubes_of(problem: &Problem, block_m: u32) -> usize {
+    let m_blocks = problem.seq_q.div_ceil(block_m as usize);
     m_blocks.saturating_mul(problem.batch * problem.heads_q)
+}
+
+/// What of a plan the arguments depend on.
+#[derive(Clone, Copy, Debug)]
+struct Blocks {
+    block_m: u32,
+    block_n: u32,
+    rows_per_pass: u32,
+    section: u32,
 }
 
 impl Arguments {
     /// Of a valid problem; `strides` of Q, K, V and O in elements, between batch entries, heads and
     /// rows.
     pub(crate) fn new(problem: &Problem, plan: &FwdPlan, strides: [[usize; 3]; 4]) -> Self {
-        let config = &plan.config;
+        let blocks = Blocks {
+            block_m: plan.config.block_m(),
+            block_n: plan.config.block_n(),
+            rows_per_pass: plan.config.rows_per_pass(),
+            section: plan.section,
+        };
+        Self::of(problem, blocks, strides)
+    }
+
+    /// [`new`](Self::new) for the kernels of SM90.
+    pub(crate) fn sm90(problem: &Problem, plan: &FwdSm90Plan, strides: [[usize; 3]; 4]) -> Self {
+        let blocks = Blocks {
+            block_m: plan.config.block_m(),
+            block_n: plan.config.block_n(),
+            rows_per_pass: plan.config.row_share().rows_per_pass(),
+            section: plan.section,
+        };
+        Self::of(problem, blocks, strides)
+    }
+
+    fn of(problem: &Problem, blocks: Blocks, strides: [[usize; 3]; 4]) -> Self {
         let heads_total = (problem.batch * problem.heads_q) as u32;
-        let m_blocks = problem.seq_q.div_ceil(config.block_m() as usize) as u32;
+        let m_blocks = problem.seq_q.div_ceil(blocks.block_m as usize) as u32;
         Self {
             counts: [
                 problem.seq_q as u32,
@@ -40,15 +75,15 @@ impl Arguments {
                 problem.heads_q as u32,
                 problem.group_size() as u32,
                 heads_total,
-                plan.section.clamp(1, heads_total),
+                blocks.section.clamp(1, heads_total),
                 m_blocks,
             ],
             diagonal: problem.diagonal(),
             scale_log2: (f64::from(problem.scale) * std::f64::consts::LOG2_E) as f32,
             strides: strides.map(|strides| {
                 let [batch, head, row] = strides.map(|s| s as u64 * u64::from(Dtype::BYTES));
-                let pass = row * u64::from(config.rows_per_pass());
-                let block = row * u64::from(config.block_n());
+                let pass = row * u64::from(blocks.rows_per_pass);
+                let block = row * u64::from(blocks.block_n);
                 [batch, head, row, pass, block]
             }),
         }

@@ -1,11 +1,13 @@
 //! `FwdConfig`: the one comptime value of a forward kernel, and the rules it obeys.
 
 pub(crate) mod backward;
+pub(crate) mod sm90;
 
 use crate::copy::g2s::RowShare;
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
 use crate::problem::Dtype;
+use crate::scheduler::FwdBlocks;
 use crate::score::ScoreKind;
 use crate::softmax::online::Rescale;
 use cute_layout::{MmaAtom, SmemTile, TiledMma};
@@ -206,6 +208,16 @@ impl FwdConfig {
     #[must_use]
     pub const fn block_n(&self) -> u32 {
         self.tile.block_n
+    }
+
+    /// What the schedule depends on.
+    #[must_use]
+    pub(crate) const fn blocks(&self) -> FwdBlocks {
+        FwdBlocks {
+            m: self.tile.block_m,
+            n: self.tile.block_n,
+            mask: self.mask,
+        }
     }
 
     /// Warps of a cube.

@@ -10,11 +10,13 @@ use crate::copy::r2s::R2s;
 use crate::copy::s2g::store_rows;
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::mma::atom::round_pair;
+use crate::problem::Dtype;
 use crate::scheduler::{FwdShape, WorkTile, work_tile};
 use crate::softmax::online::RowResult;
 use crate::tensor::address::unit_position;
 use crate::tensor::gmem::row_address;
 use cubecl::prelude::*;
+use cute_layout::SmemTile;
 
 /// Where a thread stands in its cube, and where the cube's shared memory is.
 #[derive(CubeType, Clone, Copy)]
@@ -58,9 +60,15 @@ pub(crate) fn store(
     shape: &FwdShape,
     #[comptime] config: FwdConfig,
 ) {
-    let work = work_tile(shape, config);
+    let work = work_tile(shape, comptime!(config.blocks()));
     let position = ThreadPosition::new(shared);
-    scatter(acc_o, &result.inverse, &position, config);
+    scatter(
+        acc_o,
+        &result.inverse,
+        &position,
+        comptime!(config.q_tile()),
+        comptime!(config.dtype()),
+    );
     store_lse(
         result,
         &position,
@@ -72,13 +80,14 @@ pub(crate) fn store(
     gather(&position, o, shape, &work, config);
 }
 
-/// Rounds the rows of `acc`, each times its factor, into Q's tile.
+/// Rounds the rows of `acc`, each times its factor, into Q's tile, `tile`.
 #[cube]
 pub(crate) fn scatter(
     acc: &mut Accumulator,
     factors: &Array<f32>,
     position: &ThreadPosition,
-    #[comptime] config: FwdConfig,
+    #[comptime] tile: SmemTile,
+    #[comptime] dtype: Dtype,
 ) {
     // Orders: this warp's reads of its rows of Q < its stores of O over them.
     sync_warp();
@@ -87,7 +96,7 @@ pub(crate) fn scatter(
         position.warp,
         0u32,
         position.lane,
-        comptime!(config.q_tile()),
+        tile,
         comptime!(acc.layout),
     );
     #[unroll]
@@ -99,7 +108,7 @@ pub(crate) fn scatter(
             for n in 0..comptime!(acc.layout.n_tiles) {
                 let low = acc.values[comptime!(acc.layout.index(0, half, m, n))] * factor;
                 let high = acc.values[comptime!(acc.layout.index(1, half, m, n))] * factor;
-                let pair = round_pair(low, high, comptime!(config.dtype()));
+                let pair = round_pair(low, high, dtype);
                 r2s.store(pair, m, half, n);
             }
         }
@@ -130,12 +139,13 @@ pub(crate) fn gather(
         position.shared,
         &target,
         comptime!(config.q_tile()),
+        comptime!(config.block_m()),
     );
 }
 
 /// Stores the LSE: the first of a row's four lanes writes it.
 #[cube]
-fn store_lse(
+pub(crate) fn store_lse(
     result: &RowResult,
     position: &ThreadPosition,
     lse: u64,

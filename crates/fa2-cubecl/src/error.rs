@@ -61,6 +61,9 @@ pub enum Fa2Error {
     /// A forced configuration that breaks a rule of the kernel.
     #[error("configuration: {0}")]
     Config(#[from] ConfigError),
+    /// A forced plan for SM90 that can't serve.
+    #[error("the kernel for SM90: {0}")]
+    Sm90(#[from] Sm90Refusal),
     /// A forced configuration made for another problem.
     #[error("the forced configuration is for {config}, but the problem has {problem}")]
     Mismatch {
@@ -89,6 +92,31 @@ pub enum Fa2Error {
     },
 }
 
+/// Why the kernels of SM90 don't serve a problem that those of SM80 do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Sm90Refusal {
+    /// Their instructions are those of one architecture.
+    #[error("wgmma exists on compute capability 90 only, not on {0}")]
+    Capability(u32),
+    /// A tensor map holds 36 bits of a stride in units of 16 bytes.
+    #[error("a stride of {tensor} is {bytes} bytes, but a tensor map holds less than 2^40")]
+    Stride {
+        /// The operand.
+        tensor: &'static str,
+        /// The stride.
+        bytes: u64,
+    },
+    /// The tiles don't fit.
+    #[error("{bytes} bytes of shared memory are more than the GPU's {limit}")]
+    SharedMemory {
+        /// Bytes needed.
+        bytes: u32,
+        /// Bytes there are.
+        limit: u32,
+    },
+}
+
 /// A rule of [`FwdConfig`](crate::FwdConfig) that does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -103,6 +131,17 @@ pub enum ConfigError {
         block_m: u32,
         /// Warps of a cube.
         warps: u32,
+    },
+    /// Warpgroups have 64 query rows each.
+    #[error("block_m {0} is none of 64, 128, 192")]
+    Warpgroups(u32),
+    /// A tile arrives in boxes of all its rows.
+    #[error("{rows} rows are more than the {limit} of a tensor map's box")]
+    BoxRows {
+        /// Rows of the tile.
+        rows: u32,
+        /// The most there can be.
+        limit: u32,
     },
     /// A K/V block must hold whole 16-key steps of the second product.
     #[error("block_n {0} is not a multiple of 16")]

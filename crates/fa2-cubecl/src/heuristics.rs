@@ -1,6 +1,7 @@
 //! Which tile serves a problem: a pure table, with its reasons.
 
 pub(crate) mod backward;
+pub(crate) mod sm90;
 
 use crate::config::{FwdConfig, Tile};
 use crate::error::ConfigError;

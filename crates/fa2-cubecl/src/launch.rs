@@ -1,6 +1,7 @@
 //! Validate, choose, launch: the only file with a CubeCL client.
 
 pub(crate) mod backward;
+pub(crate) mod sm90;
 
 use crate::arguments::{Arguments, cubes};
 use crate::config::{Columns, FwdConfig};
@@ -64,13 +65,7 @@ pub fn forward(
         None => choose(problem, gpu)?,
     };
     let cubes = cubes(problem, &plan.config);
-    if cubes > MAX_CUBES {
-        return Err(Fa2Error::TooLarge {
-            name: "batch x heads_q x query blocks",
-            value: cubes,
-            limit: MAX_CUBES,
-        });
-    }
+    check_cubes(cubes)?;
     check_tensors(problem, &tensors)?;
 
     let FwdTensors { q, k, v, o, lse } = tensors;
@@ -95,6 +90,18 @@ pub fn forward(
     Ok(plan)
 }
 
+/// Checks that a grid can have so many cubes.
+fn check_cubes(cubes: usize) -> Result<(), Fa2Error> {
+    if cubes > MAX_CUBES {
+        return Err(Fa2Error::TooLarge {
+            name: "batch x heads_q x query blocks",
+            value: cubes,
+            limit: MAX_CUBES,
+        });
+    }
+    Ok(())
+}
+
 /// Compiles `config` on the client's device, and waits for it.
 ///
 /// [`forward`] only queues, and what a compiler refuses shows when O is read. A caller that could
@@ -103,29 +110,46 @@ pub fn forward(
 /// # Errors
 /// [`Fa2Error::Compilation`] with CubeCL's words.
 pub fn compile(client: &Client, config: FwdConfig) -> Result<(), Fa2Error> {
-    // A launch is what makes CubeCL compile: one row of one head.
-    let columns = config.head_dim() as usize;
-    let problem = Problem {
+    let (dtype, mask) = (config.dtype(), config.mask());
+    let row = row_problem(config.head_dim(), config.columns(), dtype, mask);
+    compile_by(client, &row, config.to_string(), |tensors| {
+        forward(client, &row, tensors, Some(FwdPlan { config, section: 1 })).map(drop)
+    })
+}
+
+/// One row of one head, for a kernel of these kinds.
+fn row_problem(head_dim: u32, columns: Columns, dtype: Dtype, mask: MaskKind) -> Problem {
+    let head_dim = head_dim as usize;
+    Problem {
         batch: 1,
         heads_q: 1,
         heads_kv: 1,
         seq_q: 1,
         seq_k: 1,
-        head_dim: match config.columns() {
-            Columns::Exact => columns,
-            Columns::Padded => columns - 8,
+        head_dim: match columns {
+            Columns::Exact => head_dim,
+            Columns::Padded => head_dim - 8,
         },
-        dtype: config.dtype(),
-        mask: match config.mask() {
+        dtype,
+        mask: match mask {
             MaskKind::None => Mask::None,
             MaskKind::Causal => Mask::Causal(Alignment::TopLeft),
         },
         scale: 1.0,
-    };
-    let row = vec![0; columns * Dtype::BYTES as usize];
+    }
+}
+
+/// Compiles what `launch` launches for `row`, and waits for it: a launch is what makes CubeCL compile.
+fn compile_by(
+    client: &Client,
+    row: &Problem,
+    config: String,
+    launch: impl FnOnce(FwdTensors) -> Result<(), Fa2Error>,
+) -> Result<(), Fa2Error> {
+    let bytes = vec![0; row.head_dim * Dtype::BYTES as usize];
     let tensor = || TensorRef {
-        handle: client.create_from_slice(&row),
-        strides: [columns; 3],
+        handle: client.create_from_slice(&bytes),
+        strides: [row.head_dim; 3],
     };
     let tensors = FwdTensors {
         q: tensor(),
@@ -135,16 +159,11 @@ pub fn compile(client: &Client, config: FwdConfig) -> Result<(), Fa2Error> {
         lse: client.create_from_slice(&[0; size_of::<f32>()]),
     };
     let output = tensors.o.handle.clone();
-    forward(
-        client,
-        &problem,
-        tensors,
-        Some(FwdPlan { config, section: 1 }),
-    )?;
+    launch(tensors)?;
     client
         .check([&output])
         .map_err(|error| Fa2Error::Compilation {
-            config: config.to_string(),
+            config,
             device: client.properties().identity.name.clone(),
             reason: error.to_string(),
         })

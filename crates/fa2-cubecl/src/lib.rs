@@ -7,6 +7,7 @@
 //!                                              mma::gemm   S = Q K^T, O += P V  over copy::s2r
 //!                                              mask, score, softmax
 //!                                              epilogue    over copy::r2s, copy::s2g
+//!                                 -> kernel::forward_sm90   the same in warpgroups with roles
 //!                                 -> kernel::backward       over the same copies and products
 //! ```
 //!
@@ -50,12 +51,15 @@ mod softmax;
 mod tensor;
 
 pub use config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
+pub use config::sm90::{FwdSm90Config, FwdSm90Tile, Turns};
 pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim};
-pub use error::{ConfigError, Fa2Error};
+pub use error::{ConfigError, Fa2Error, Sm90Refusal};
 pub use heuristics::backward::{BwdPlan, choose_backward};
+pub use heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90};
 pub use heuristics::{FwdPlan, Gpu, choose};
 pub use kernel::backward::preprocess::LseGradient;
 pub use launch::backward::{BwdTensors, backward};
+pub use launch::sm90::{compile_sm90, forward_sm90};
 pub use launch::{FwdTensors, TensorRef, check_tensors, compile, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};

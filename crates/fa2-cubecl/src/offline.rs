@@ -2,6 +2,7 @@
 //! and for reading the code.
 
 pub mod backward;
+pub mod sm90;
 
 use crate::arguments::{Arguments, cubes};
 use crate::config::FwdConfig;

@@ -8,7 +8,6 @@
 //! Key blocks are visited from the last to the first: only the first visited ones can be cut by
 //! the end of the keys or by the diagonal, so masking is confined to a loop of its own.
 
-use crate::config::FwdConfig;
 use crate::mask::{MaskKind, end_column};
 use crate::tensor::address::cube_position;
 use crate::tensor::gmem::ByteStrides;
@@ -47,6 +46,17 @@ pub struct FwdShape {
     pub o: ByteStrides,
 }
 
+/// What of a kernel's configuration the schedule depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FwdBlocks {
+    /// Query rows of a cube.
+    pub m: u32,
+    /// Key rows of a step.
+    pub n: u32,
+    /// The mask.
+    pub mask: MaskKind,
+}
+
 /// The work of one cube: a block of query rows of one head.
 #[derive(CubeType)]
 pub(crate) struct WorkTile {
@@ -68,7 +78,7 @@ pub(crate) struct WorkTile {
 
 /// The work of this cube. The position is read anew at each call.
 #[cube]
-pub(crate) fn work_tile(shape: &FwdShape, #[comptime] config: FwdConfig) -> WorkTile {
+pub(crate) fn work_tile(shape: &FwdShape, #[comptime] blocks: FwdBlocks) -> WorkTile {
     let cube = cube_position();
     let section_cubes = shape.section * shape.m_blocks;
     let section = cube / section_cubes;
@@ -81,15 +91,15 @@ pub(crate) fn work_tile(shape: &FwdShape, #[comptime] config: FwdConfig) -> Work
     let m_block = shape.m_blocks - from_last - 1;
     let batch = head_index / shape.heads_q;
     let head = head_index - batch * shape.heads_q;
-    let row = m_block * comptime!(config.block_m());
+    let row = m_block * comptime!(blocks.m);
     let range = block_range(
         row as i32,
         shape.seq_q as i32,
         shape.seq_k as i32,
         shape.diagonal,
-        comptime!(config.mask()),
-        comptime!(config.block_m() as i32),
-        comptime!(config.block_n() as i32),
+        comptime!(blocks.mask),
+        comptime!(blocks.m as i32),
+        comptime!(blocks.n as i32),
     );
     WorkTile {
         batch,

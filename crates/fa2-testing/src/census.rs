@@ -164,7 +164,7 @@ fn read_report(report: &str) -> Census {
         report[..at].split_whitespace().next_back()?.parse().ok()
     };
     Census {
-        registers: number_before(" registers").unwrap_or(0),
+        registers: registers(report).unwrap_or(0),
         stack: number_before(" bytes stack frame").unwrap_or(0),
         spill_stores: number_before(" bytes spill stores").unwrap_or(0),
         spill_loads: number_before(" bytes spill loads").unwrap_or(0),
@@ -175,6 +175,12 @@ fn read_report(report: &str) -> Census {
             .collect(),
         ..Census::default()
     }
+}
+
+/// The number in "Used 216 registers"; other lines speak of registers too.
+fn registers(report: &str) -> Option<usize> {
+    let (_, after) = report.split_once("Used ")?;
+    after.split_once(" registers")?.0.parse().ok()
 }
 
 /// Disassembly: instruction names in order, and where labels and backward branches are.
@@ -254,7 +260,8 @@ mod tests {
 
     #[test]
     fn report_gives_registers_stack_and_spills() {
-        let report = "ptxas info    : Function properties for k\n    8 bytes stack frame, 68 bytes \
+        let report = "ptxas info    : (C7519) warpgroup.arrive is injected to allow use of registers in \
+                      GMMA\nptxas info    : Function properties for k\n    8 bytes stack frame, 68 bytes \
                       spill stores, 52 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers";
         let census = read_report(report);
         assert_eq!((census.registers, census.stack), (255, 8));

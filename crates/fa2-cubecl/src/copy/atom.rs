@@ -9,9 +9,11 @@ use cubecl_ptx::memory::{
     load_shared_f32_x4, load_shared_x4, store_global, store_global_f32, store_global_x4,
     store_shared,
 };
+use cubecl_ptx::tma::load_box;
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
 pub(crate) use cubecl_ptx::shuffle::sync_warp;
+pub(crate) use cubecl_ptx::tma::Coordinates4;
 
 /// Bytes of a 16-byte chunk: one cp.async, one row of an ldmatrix, one vector store.
 pub(crate) const CHUNK_BYTES: u32 = 16;
@@ -40,6 +42,20 @@ pub(crate) fn g2s_predicated(
 ) {
     let bytes = select(inside, u32::new(comptime!(CHUNK_BYTES as i64)), u32::new(0));
     copy_async_zero_fill(target, source, bytes, offset, source_offset);
+}
+
+/// Global to shared: the box of `map` at `from`, counted by a barrier in shared memory. One thread does
+/// it. Needs SM90.
+#[cube]
+pub(crate) fn g2s_box(
+    map: u64,
+    from: &Coordinates4,
+    target: u32,
+    #[comptime] offset: u32,
+    barrier: u32,
+    #[comptime] barrier_offset: u32,
+) {
+    load_box(map, from, target, offset, barrier, barrier_offset);
 }
 
 /// Shared to register.

@@ -1,6 +1,6 @@
 //! MOVE: one file for each edge of the data path.
 //!
-//! Global to shared ([`g2s`]), shared to register ([`s2r`]), register to shared ([`r2s`], [`r2s_block`]) and
+//! Global to shared ([`g2s`], and by the copy engine [`tma`]), shared to register ([`s2r`]), register to shared ([`r2s`], [`r2s_block`]) and
 //! shared to global ([`s2g`]); the instructions behind them are in [`atom`].
 
 pub(crate) mod atom;
@@ -9,3 +9,4 @@ pub(crate) mod r2s;
 pub(crate) mod r2s_block;
 pub(crate) mod s2g;
 pub(crate) mod s2r;
+pub(crate) mod tma;

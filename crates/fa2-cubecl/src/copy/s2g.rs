@@ -7,13 +7,15 @@ use crate::problem::Dtype;
 use cubecl::prelude::*;
 use cute_layout::SmemTile;
 
-/// Stores the rows and columns of a tile that are inside the target.
+/// Stores those of the first `rows` rows of a tile that are inside the target, and their columns that
+/// are. `source` may lie a multiple of 8 rows into the tile.
 #[cube]
 pub(crate) fn store_rows(
     copier: &RowCopier,
     source: u32,
     target: &RowWalk,
     #[comptime] tile: SmemTile,
+    #[comptime] rows: u32,
 ) {
     let share = comptime!(copier.share);
     let groups = comptime!(share.groups_per_atom());
@@ -21,7 +23,7 @@ pub(crate) fn store_rows(
     let pass_rows = comptime!(share.rows_per_pass());
     let mut to = target.address;
     #[unroll]
-    for pass in 0..comptime!(tile.rows() as u32 / pass_rows) {
+    for pass in 0..comptime!(rows / pass_rows) {
         let row = (copier.row + comptime!(pass * pass_rows)) as i32;
         if row < target.rows_inside {
             #[unroll]

@@ -61,7 +61,7 @@ pub fn forward_sm80(
     shape: FwdShape,
     #[comptime] config: FwdConfig,
 ) {
-    let work = work_tile(&shape, config);
+    let work = work_tile(&shape, comptime!(config.blocks()));
     // One allocation, carved by hand: CubeCL places several by the life of their values, and
     // addresses that went into PTX are invisible to it.
     let words = comptime!((config.shared_bytes() / 4) as usize);
@@ -101,7 +101,7 @@ pub fn forward_sm80(
 
     let mut state = State {
         operands: Operands::new(position.shared, position.warp, position.lane, config),
-        softmax: OnlineSoftmax::new(config),
+        softmax: OnlineSoftmax::new(comptime!(2 * config.m_tiles()), comptime!(config.rescale())),
         acc_o: Accumulator::zeros(comptime!(o_layout(&config))),
     };
     // By the blocks left, the one count that the loop needs: a second one would cost a register.

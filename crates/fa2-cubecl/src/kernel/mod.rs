@@ -2,3 +2,4 @@
 
 pub mod backward;
 pub mod forward_sm80;
+pub mod forward_sm90;

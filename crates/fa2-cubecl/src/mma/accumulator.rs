@@ -89,6 +89,12 @@ pub(crate) struct Accumulator {
 
 #[cube]
 impl Accumulator {
+    /// A tile whose values are set before they are read.
+    pub fn undefined(#[comptime] layout: AccumulatorLayout) -> Accumulator {
+        let values = Array::<f32>::new(comptime!(layout.len()));
+        Accumulator { values, layout }
+    }
+
     /// A tile of zeros.
     pub fn zeros(#[comptime] layout: AccumulatorLayout) -> Accumulator {
         let mut values = Array::<f32>::new(comptime!(layout.len()));

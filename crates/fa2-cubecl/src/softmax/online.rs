@@ -22,7 +22,6 @@
               more a block"
 )]
 
-use crate::config::FwdConfig;
 use crate::mask::BlockKind;
 use crate::mma::accumulator::Accumulator;
 use crate::softmax::atom::{any_above, exp2_approx, fma, log2_approx, max, reciprocal_approx};
@@ -61,8 +60,7 @@ pub(crate) struct OnlineSoftmax {
 #[cube]
 impl OnlineSoftmax {
     /// No key seen: m = -inf, l = 0.
-    pub fn new(#[comptime] config: FwdConfig) -> OnlineSoftmax {
-        let rows = comptime!(2 * config.m_tiles());
+    pub fn new(#[comptime] rows: usize, #[comptime] rescale: Rescale) -> OnlineSoftmax {
         let mut base = Array::<f32>::new(rows);
         let mut row_sum = Array::<f32>::new(rows);
         #[unroll]
@@ -74,7 +72,7 @@ impl OnlineSoftmax {
             base,
             row_sum,
             rows,
-            rescale: comptime!(config.rescale()),
+            rescale,
         }
     }
 
@@ -86,41 +84,83 @@ impl OnlineSoftmax {
         scale_log2: f32,
         #[comptime] block: BlockKind,
     ) {
-        let rows = comptime!(acc_s.layout.rows());
-        let mut highest = block_max(acc_s);
-        #[unroll]
-        for row in 0..rows {
-            highest[row] = quad_max(highest[row]);
-        }
+        let highest = row_max(acc_s);
         if comptime!(self.rescale == Rescale::Eager) {
             self.raise(&highest, acc_o, scale_log2);
-        } else {
-            let mut growth = f32::new(f32::NEG_INFINITY);
+        } else if self.has_grown(&highest, scale_log2) {
+            self.raise(&highest, acc_o, scale_log2);
+        }
+        self.exponentiate(acc_s, scale_log2, block);
+    }
+
+    /// [`step`](Self::step) while products still add to O: what O must be multiplied by, once they have
+    /// ended, to be on P's base.
+    pub fn step_ahead(
+        &mut self,
+        acc_s: &mut Accumulator,
+        scale_log2: f32,
+        #[comptime] block: BlockKind,
+    ) -> Rescaling {
+        let rows = comptime!(self.rows);
+        let highest = row_max(acc_s);
+        let mut factors = Array::<f32>::new(rows);
+        let mut moves = true.runtime();
+        if comptime!(self.rescale == Rescale::Eager) {
             #[unroll]
             for row in 0..rows {
-                // -inf + inf where a row has seen no key: NaN, which `max` passes over.
-                growth = max(growth, fma(highest[row], scale_log2, self.base[row]));
+                factors[row] = self.raise_row(&highest, scale_log2, row);
             }
-            if any_above(growth, LAZY_GROWTH) {
-                self.raise(&highest, acc_o, scale_log2);
+        } else {
+            #[unroll]
+            for row in 0..rows {
+                factors[row] = 1.0f32;
+            }
+            moves = self.has_grown(&highest, scale_log2);
+            if moves {
+                #[unroll]
+                for row in 0..rows {
+                    factors[row] = self.raise_row(&highest, scale_log2, row);
+                }
             }
         }
         self.exponentiate(acc_s, scale_log2, block);
+        Rescaling {
+            factors,
+            moves,
+            rescale: comptime!(self.rescale),
+        }
+    }
+
+    /// Whether a row of the plane has outgrown its base. `highest` is the maximum of each row.
+    fn has_grown(&self, highest: &Array<f32>, scale_log2: f32) -> bool {
+        let mut growth = f32::new(f32::NEG_INFINITY);
+        #[unroll]
+        for row in 0..comptime!(self.rows) {
+            // -inf + inf where a row has seen no key: NaN, which `max` passes over.
+            growth = max(growth, fma(highest[row], scale_log2, self.base[row]));
+        }
+        any_above(growth, LAZY_GROWTH)
     }
 
     /// Moves O and l to the base of the rows' new maxima.
     fn raise(&mut self, highest: &Array<f32>, acc_o: &mut Accumulator, scale_log2: f32) {
         #[unroll]
         for row in 0..comptime!(acc_o.layout.rows()) {
-            let old = self.base[row];
-            let candidate = highest[row] * (0.0f32 - scale_log2);
-            let new = select(candidate < old, candidate, old);
-            // Equal bases may both be infinite, and their difference NaN.
-            let rescale = select(new == old, 1.0f32, exp2_approx(new - old));
-            self.base[row] = new;
-            self.row_sum[row] = self.row_sum[row] * rescale;
+            let rescale = self.raise_row(highest, scale_log2, row);
             scale_row(acc_o, row, rescale);
         }
+    }
+
+    /// Moves l of `row` to the base of its new maximum. The factor that does the same to O.
+    fn raise_row(&mut self, highest: &Array<f32>, scale_log2: f32, #[comptime] row: usize) -> f32 {
+        let old = self.base[row];
+        let candidate = highest[row] * (0.0f32 - scale_log2);
+        let new = select(candidate < old, candidate, old);
+        // Equal bases may both be infinite, and their difference NaN.
+        let rescale = select(new == old, 1.0f32, exp2_approx(new - old));
+        self.base[row] = new;
+        self.row_sum[row] = self.row_sum[row] * rescale;
+        rescale
     }
 
     /// `S = exp2(c S + base)`, and the sums of the new values.
@@ -179,6 +219,30 @@ impl OnlineSoftmax {
     }
 }
 
+/// What O must be multiplied by to be on the base of the newest P.
+#[derive(CubeType)]
+pub(crate) struct Rescaling {
+    /// Of each row.
+    factors: Array<f32>,
+    /// Whether one of the plane's factors may differ from 1.
+    moves: bool,
+    #[cube(comptime)]
+    rescale: Rescale,
+}
+
+#[cube]
+impl Rescaling {
+    /// Does it.
+    pub fn apply(&self, acc_o: &mut Accumulator) {
+        if comptime!(self.rescale == Rescale::Eager) || self.moves {
+            #[unroll]
+            for row in 0..comptime!(acc_o.layout.rows()) {
+                scale_row(acc_o, row, self.factors[row]);
+            }
+        }
+    }
+}
+
 /// What the epilogue needs of each row.
 #[derive(CubeType)]
 pub(crate) struct RowResult {
@@ -186,6 +250,17 @@ pub(crate) struct RowResult {
     pub inverse: Array<f32>,
     /// Natural logarithm of the sum of exponentials.
     pub lse: Array<f32>,
+}
+
+/// Largest score of each of this lane's rows.
+#[cube]
+fn row_max(acc_s: &mut Accumulator) -> Array<f32> {
+    let mut highest = block_max(acc_s);
+    #[unroll]
+    for row in 0..comptime!(acc_s.layout.rows()) {
+        highest[row] = quad_max(highest[row]);
+    }
+    highest
 }
 
 /// Largest score of each of this lane's rows, over its own columns, in two chains a row.

@@ -3,3 +3,4 @@
 pub(crate) mod address;
 pub(crate) mod evaluate;
 pub(crate) mod gmem;
+pub(crate) mod map;

@@ -45,7 +45,13 @@ pub(crate) fn store(
         rows_inside,
         shape.head_dim,
     );
-    store_rows(&copier, position.shared, &dk_walk, tile);
+    store_rows(
+        &copier,
+        position.shared,
+        &dk_walk,
+        tile,
+        comptime!(config.block_n()),
+    );
     let dv_walk = walk(
         &copier,
         row_address(d_v, &shape.d_v, work.batch, work.head_kv, work.key),
@@ -53,7 +59,7 @@ pub(crate) fn store(
         rows_inside,
         shape.head_dim,
     );
-    store_rows(&copier, v_tile, &dv_walk, tile);
+    store_rows(&copier, v_tile, &dv_walk, tile, comptime!(config.block_n()));
 }
 
 /// Rounds `factor acc` into the tile at shared address `base`.

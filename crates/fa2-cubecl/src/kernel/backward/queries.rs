@@ -62,7 +62,7 @@ pub fn backward_queries(
     #[comptime] config: FwdConfig,
 ) {
     let forward = &shape.forward;
-    let work = work_tile(forward, config);
+    let work = work_tile(forward, comptime!(config.blocks()));
     // One allocation, carved by hand, as in the forward kernel.
     let words = comptime!((shared_bytes(&config) / 4) as usize);
     let mut shared = Shared::<[u32]>::new_aligned_slice(words, SHARED_ALIGNMENT);
@@ -144,13 +144,19 @@ pub fn backward_queries(
         factors[row] = shape.scale;
     }
     let position = ThreadPosition::new(position.shared);
-    scatter(&mut state.acc_dq, &factors, &position, config);
+    scatter(
+        &mut state.acc_dq,
+        &factors,
+        &position,
+        comptime!(config.q_tile()),
+        comptime!(config.dtype()),
+    );
     let target = global_address_mut(&mut d_q[0..1]);
     gather(
         &position,
         target,
         forward,
-        &work_tile(forward, config),
+        &work_tile(forward, comptime!(config.blocks())),
         config,
     );
 }

@@ -1,0 +1,73 @@
+//! The rules of a configuration for SM90, and its sizes.
+
+use super::{FwdSm90Config, FwdSm90Tile};
+use crate::config::MAX_SHARED_BYTES;
+use crate::error::ConfigError;
+use crate::mask::MaskKind;
+use crate::problem::Dtype;
+
+fn try_tile(
+    columns: u32,
+    [block_m, block_n, stages]: [u32; 3],
+) -> Result<FwdSm90Config, ConfigError> {
+    let tile = FwdSm90Tile {
+        block_m,
+        block_n,
+        stages,
+    };
+    FwdSm90Config::new(Dtype::F16, columns, MaskKind::None, tile)
+}
+
+#[test]
+fn each_rule_has_its_error() {
+    assert_eq!(try_tile(264, [128, 128, 2]), Err(ConfigError::HeadDim(264)));
+    for block_m in [0, 96, 256] {
+        let refused = Err(ConfigError::Warpgroups(block_m));
+        assert_eq!(try_tile(64, [block_m, 128, 2]), refused);
+    }
+    for block_n in [0, 24] {
+        assert_eq!(
+            try_tile(64, [128, block_n, 2]),
+            Err(ConfigError::BlockN(block_n))
+        );
+    }
+    let rows = Err(ConfigError::BoxRows {
+        rows: 272,
+        limit: 256,
+    });
+    assert_eq!(try_tile(64, [128, 272, 1]), rows);
+    assert_eq!(try_tile(64, [128, 128, 4]), Err(ConfigError::Stages(4)));
+    assert!(matches!(
+        try_tile(256, [128, 128, 2]),
+        Err(ConfigError::SharedMemory {
+            limit: MAX_SHARED_BYTES,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn registers_of_all_warpgroups_fit_a_multiprocessor() {
+    for block_m in [64, 128, 192] {
+        let config = try_tile(64, [block_m, 64, 2]).unwrap();
+        let computing = config.computing_threads() * config.computing_registers();
+        let loading = (config.threads() - config.computing_threads()) * config.loading_registers();
+        assert!(computing + loading <= 64 * 1024, "{config}");
+    }
+}
+
+#[test]
+fn barriers_fit_behind_the_tiles() {
+    for stages in 1..=3 {
+        let config = try_tile(64, [128, 64, stages]).unwrap();
+        let barriers = config.barriers().bytes();
+        assert!(
+            config.tile_bytes() + barriers <= config.shared_bytes(),
+            "{config}"
+        );
+        assert!(
+            config.tile_bytes().is_multiple_of(8),
+            "a barrier is 8-byte aligned"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! The forward kernel for SM90: wgmma, boxes by the tensor memory accelerator, and warpgroups with roles.
+//!
+//! One cube (CTA) owns `block_m` query rows of one head and visits the key blocks that they see. One of
+//! its warpgroups loads, in a ring guarded by barriers in shared memory; the others compute, with 64 rows
+//! each:
+//!
+//! ```text
+//! Q --tma--> sQ ------> A ┐
+//! K --tma--> sK ------> B ┴ wgmma -> S (C) --mask, softmax--> P (C, then A by c_to_a) ┐
+//! V --tma--> sV (transposed view)--------------------------------------------------> B ┴ wgmma -> O (C)
+//! O (C) --normalise, round--> sQ --s2g--> O
+//! ```
+//!
+//! Products run beside the code: S of block t + 1 and O += P V of block t start together, and the softmax
+//! of t + 1 works while the second goes on. Between warpgroups, turns keep the softmax of one under the
+//! products of another.
+
+pub(crate) mod consumer;
+pub(crate) mod epilogue;
+pub(crate) mod maps;
+pub(crate) mod pipeline;
+pub(crate) mod producer;
+
+use crate::config::sm90::{FwdSm90Config, WARPGROUP};
+use crate::kernel::forward_sm90::consumer::consume;
+use crate::kernel::forward_sm90::pipeline::{
+    Ring, claim_computing_registers, release_loading_registers, warpgroup_index,
+};
+use crate::kernel::forward_sm90::producer::produce;
+use crate::scheduler::{FwdShape, work_tile};
+use crate::tensor::address::{
+    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
+};
+use cubecl::prelude::*;
+
+/// `O = softmax(scale Q K^T + mask) V` and its LSE, for every batch entry and head.
+///
+/// `maps` are those that [`tensor_maps`](maps::tensor_maps()) has made of `q`, `k` and `v`. The three are
+/// read through them only, and are arguments so that CubeCL keeps them until this kernel has run. Launch
+/// with `m_blocks heads_total` cubes of `config.threads()` units.
+#[cube(launch_unchecked)]
+#[allow(unused_variables, reason = "Q, K and V are read through their maps")]
+pub fn forward_sm90(
+    q: &[u32],
+    k: &[u32],
+    v: &[u32],
+    maps: &[u32],
+    o: &mut [u32],
+    lse: &mut [f32],
+    shape: FwdShape,
+    #[comptime] config: FwdSm90Config,
+) {
+    let work = work_tile(&shape, comptime!(config.blocks()));
+    // One allocation, carved by hand: CubeCL places several by the life of their values, and
+    // addresses that went into PTX are invisible to it.
+    let words = comptime!((config.shared_bytes() / 4) as usize);
+    let mut shared = Shared::<[u32]>::new_aligned_slice(words, SHARED_ALIGNMENT);
+    let ring = Ring::new(shared_address(&mut shared[0..1]), config);
+    ring.open();
+    let warpgroup = warpgroup_index();
+    if warpgroup == comptime!(config.warpgroups()) {
+        release_loading_registers(config);
+        if unit_position() == comptime!(config.warpgroups() * WARPGROUP) {
+            produce(&ring, global_address(&maps[0..1]), &work, config);
+        }
+    } else {
+        claim_computing_registers(config);
+        consume(
+            &ring,
+            warpgroup,
+            global_address_mut(&mut o[0..1]),
+            global_address_mut(&mut lse[0..1]),
+            &shape,
+            &work,
+            config,
+        );
+    }
+}

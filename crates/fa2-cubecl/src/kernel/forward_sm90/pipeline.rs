@@ -1,0 +1,317 @@
+//! Who waits for whom: the ring of K and V blocks, the turns of the warpgroups, and their registers.
+//!
+//! Each of K and V has `stages` tiles. Block t lies in tile `t mod stages`; its copy is the
+//! `t / stages`-th use of that tile. Of each tile two barriers in shared memory keep count:
+//!
+//! - *full*: ends a phase when the copy has arrived. Use u is complete when phase u has ended, which has
+//!   parity `u mod 2`.
+//! - *empty*: ends a phase when all computing warps have read the tile. The copy of use u waits for the
+//!   end of phase u - 1; for use 0, parity 1 stands for the phase before the first, which has ended.
+//!
+//! A named barrier for each warpgroup gives turns: it opens when the warpgroup waits for it and all the
+//! others have passed their turn on.
+
+use crate::config::WARP;
+use crate::config::sm90::{FwdSm90Config, Turns, WARPGROUP};
+use crate::copy::tma::{TileOrigin, copy_tile};
+use crate::tensor::address::unit_position;
+use cubecl::prelude::*;
+use cubecl_ptx::barrier::{barrier_arrive, barrier_sync};
+use cubecl_ptx::mbarrier::{
+    MBARRIER_BYTES, mbarrier_arrive, mbarrier_expect, mbarrier_init, mbarrier_init_fence,
+    mbarrier_wait,
+};
+use cubecl_ptx::registers::{claim_registers, release_registers};
+use cubecl_ptx::shuffle::uniform;
+
+/// First of the named barriers that give turns; 0 is the cube's.
+const TURN_BARRIER: u32 = 1;
+/// First of the named barriers of the single warpgroups.
+const WARPGROUP_BARRIER: u32 = 4;
+
+/// K or V.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    /// Keys.
+    K,
+    /// Values.
+    V,
+}
+
+/// Offsets of the barriers of a kernel with `stages` tiles of K and of V, from Q's, which is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BarrierLayout {
+    stages: u32,
+}
+
+impl BarrierLayout {
+    /// Bytes of all of them.
+    pub(crate) const fn bytes(self) -> u32 {
+        (1 + 4 * self.stages) * MBARRIER_BYTES
+    }
+
+    /// The barrier that `side`'s first tile is full; those of the other tiles follow.
+    const fn full(self, side: Side) -> u32 {
+        let group = match side {
+            Side::K => 0,
+            Side::V => 2,
+        };
+        (1 + group * self.stages) * MBARRIER_BYTES
+    }
+
+    /// The barrier that `side`'s first tile is empty; those of the other tiles follow.
+    const fn empty(self, side: Side) -> u32 {
+        self.full(side) + self.stages * MBARRIER_BYTES
+    }
+}
+
+impl FwdSm90Config {
+    /// Where the barriers lie behind the tiles.
+    pub(crate) const fn barriers(&self) -> BarrierLayout {
+        BarrierLayout {
+            stages: self.stages(),
+        }
+    }
+}
+
+/// A use of a tile: which tile, and the parity of the phase that is waited for.
+#[derive(CubeType)]
+pub(crate) struct Place {
+    /// The tile. Fields that change are arrays of one register.
+    tile: Array<u32>,
+    parity: Array<u32>,
+    #[cube(comptime)]
+    stages: u32,
+}
+
+#[cube]
+impl Place {
+    /// Block 0; `parity` is 0 for who waits for full tiles, 1 for who waits for empty ones.
+    pub fn first(parity: u32, #[comptime] stages: u32) -> Place {
+        let mut tile = Array::<u32>::new(1usize);
+        let mut parities = Array::<u32>::new(1usize);
+        tile[0] = 0u32;
+        parities[0] = parity;
+        Place {
+            tile,
+            parity: parities,
+            stages,
+        }
+    }
+
+    /// The next block.
+    pub fn advance(&mut self) {
+        if comptime!(self.stages == 1) {
+            self.parity[0] = self.parity[0] ^ 1u32;
+        } else {
+            let next = self.tile[0] + 1;
+            let wraps = next == comptime!(self.stages);
+            self.tile[0] = select(wraps, 0u32, next);
+            self.parity[0] = self.parity[0] ^ select(wraps, 1u32, 0u32);
+        }
+    }
+
+    /// Distance of the tile from the first, in bytes.
+    pub fn tile_offset(&self, #[comptime] config: FwdSm90Config) -> u32 {
+        self.tile[0] * comptime!(config.kv_bytes())
+    }
+}
+
+/// The shared memory of a cube: tiles and barriers.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct Ring {
+    /// Shared address of Q's tile, the first.
+    pub q: u32,
+    /// Shared address of Q's barrier, the first.
+    barriers: u32,
+    #[cube(comptime)]
+    config: FwdSm90Config,
+}
+
+#[cube]
+impl Ring {
+    /// The ring at shared address `shared`.
+    pub fn new(shared: u32, #[comptime] config: FwdSm90Config) -> Ring {
+        let room = comptime!(config.shared_bytes() - config.tile_bytes());
+        comptime!(assert!(
+            config.barriers().bytes() <= room,
+            "Ring: the barriers must fit behind the tiles"
+        ));
+        Ring {
+            q: shared,
+            barriers: shared + comptime!(config.tile_bytes()),
+            config,
+        }
+    }
+
+    /// Starts the barriers' first phases.
+    pub fn open(&self) {
+        if unit_position() == 0 {
+            mbarrier_init(self.barriers, 0u32, 1u32);
+            self.open_side(Side::K);
+            self.open_side(Side::V);
+            mbarrier_init_fence();
+        }
+        // Orders: the initialisation of the barriers < every use of them.
+        sync_cube();
+    }
+
+    fn open_side(&self, #[comptime] side: Side) {
+        let config = comptime!(self.config);
+        // One arrival a warp.
+        let warps = comptime!(config.computing_threads() / WARP);
+        #[unroll]
+        for tile in 0..comptime!(config.stages()) {
+            let offset = comptime!(tile * MBARRIER_BYTES);
+            let full = comptime!(config.barriers().full(side) + offset);
+            let empty = comptime!(config.barriers().empty(side) + offset);
+            mbarrier_init(self.barriers, full, 1u32);
+            mbarrier_init(self.barriers, empty, warps);
+        }
+    }
+
+    /// Shared address of the first tile of `side`.
+    pub fn tiles(&self, #[comptime] side: Side) -> u32 {
+        let config = comptime!(self.config);
+        self.q
+            + comptime!(match side {
+                Side::K => config.q_bytes(),
+                Side::V => config.q_bytes() + config.stages() * config.kv_bytes(),
+            })
+    }
+
+    /// Starts the copy of Q.
+    pub fn fill_q(&self, map: u64, from: &TileOrigin) {
+        let config = comptime!(self.config);
+        mbarrier_expect(self.barriers, 0u32, comptime!(config.q_bytes()));
+        copy_tile(
+            map,
+            from,
+            self.q,
+            self.barriers,
+            0u32,
+            comptime!(config.q_tile()),
+        );
+    }
+
+    /// Starts the copy of a block of `side` once its tile is empty.
+    pub fn fill(&self, map: u64, from: &TileOrigin, place: &Place, #[comptime] side: Side) {
+        let config = comptime!(self.config);
+        let full = comptime!(config.barriers().full(side));
+        let barrier = self.barriers + place.tile[0] * MBARRIER_BYTES;
+        // Orders: all reads of the tile's last block < the copy of this one over it.
+        mbarrier_wait(
+            barrier,
+            comptime!(config.barriers().empty(side)),
+            place.parity[0],
+        );
+        mbarrier_expect(barrier, full, comptime!(config.kv_bytes()));
+        copy_tile(
+            map,
+            from,
+            self.tiles(side) + place.tile_offset(config),
+            barrier,
+            full,
+            comptime!(config.kv_tile()),
+        );
+    }
+
+    /// Waits for Q.
+    pub fn wait_q(&self) {
+        // Orders: the copy of Q < its reads by products.
+        mbarrier_wait(self.barriers, 0u32, 0u32);
+    }
+
+    /// Waits for the block of `side` at `place`.
+    pub fn wait(&self, place: &Place, #[comptime] side: Side) {
+        let full = comptime!(self.config.barriers().full(side));
+        // Orders: the copy of the block < its reads by products.
+        mbarrier_wait(
+            self.barriers + place.tile[0] * MBARRIER_BYTES,
+            full,
+            place.parity[0],
+        );
+    }
+
+    /// Gives the block of `side` at `place` back: this warp's products have read it.
+    pub fn release(&self, place: &Place, #[comptime] side: Side) {
+        let empty = comptime!(self.config.barriers().empty(side));
+        if unit_position() % WARP == 0 {
+            // Orders: this warp's reads of the block < the copy of a later one over it.
+            mbarrier_arrive(self.barriers + place.tile[0] * MBARRIER_BYTES, empty);
+        }
+    }
+}
+
+/// The warpgroup of this unit in its cube; the same register for a whole warp.
+#[cube]
+pub(crate) fn warpgroup_index() -> u32 {
+    uniform(unit_position() / WARPGROUP)
+}
+
+/// Takes the registers of a thread that computes.
+#[cube]
+pub(crate) fn claim_computing_registers(#[comptime] config: FwdSm90Config) {
+    // Two warpgroups in all start with as many as a thread can have.
+    if comptime!(config.warpgroups() > 1) {
+        claim_registers(comptime!(config.computing_registers()));
+    }
+}
+
+/// Leaves the registers that a thread that loads does not need.
+#[cube]
+pub(crate) fn release_loading_registers(#[comptime] config: FwdSm90Config) {
+    if comptime!(config.warpgroups() > 1) {
+        release_registers(comptime!(config.loading_registers()));
+    }
+}
+
+/// Orders shared-memory accesses of the four warps of `warpgroup`.
+#[cube]
+pub(crate) fn sync_warpgroup(warpgroup: u32) {
+    barrier_sync(warpgroup + WARPGROUP_BARRIER, WARPGROUP);
+}
+
+/// Gives warpgroup 0 the first turn, and to each other one a turn after all those before it.
+#[cube]
+pub(crate) fn open_turns(warpgroup: u32, #[comptime] config: FwdSm90Config) {
+    if comptime!(config.turns() == Turns::Ordered) {
+        let threads = comptime!(config.computing_threads());
+        #[unroll]
+        for earlier in 0..comptime!(config.warpgroups() - 1) {
+            if warpgroup > earlier {
+                barrier_arrive(
+                    u32::new(comptime!((TURN_BARRIER + earlier) as i64)),
+                    threads,
+                );
+            }
+        }
+    }
+}
+
+/// Waits for this warpgroup's turn: all others have passed it on since the last one.
+#[cube]
+pub(crate) fn take_turn(warpgroup: u32, #[comptime] config: FwdSm90Config) {
+    if comptime!(config.turns() == Turns::Ordered && config.warpgroups() > 1) {
+        // Orders: the starts of the others' products < those of this warpgroup. No memory.
+        barrier_sync(
+            warpgroup + TURN_BARRIER,
+            comptime!(config.computing_threads()),
+        );
+    }
+}
+
+/// Passes the turn on.
+#[cube]
+pub(crate) fn pass_turn(warpgroup: u32, #[comptime] config: FwdSm90Config) {
+    if comptime!(config.turns() == Turns::Ordered) {
+        let groups = comptime!(config.warpgroups());
+        #[unroll]
+        for distance in 1..groups {
+            let sum = warpgroup + distance;
+            let other = select(sum >= groups, sum - groups, sum);
+            barrier_arrive(other + TURN_BARRIER, comptime!(config.computing_threads()));
+        }
+    }
+}

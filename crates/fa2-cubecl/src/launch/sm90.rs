@@ -1,0 +1,152 @@
+//! Launches of the forward on SM90: tensor maps, then the kernel.
+
+use crate::arguments::{Arguments, cubes_of};
+use crate::config::WARP;
+use crate::config::sm90::FwdSm90Config;
+use crate::error::Fa2Error;
+use crate::heuristics::Gpu;
+use crate::heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90};
+use crate::kernel::forward_sm90::forward_sm90 as kernel;
+use crate::kernel::forward_sm90::maps::{MAP_WORDS, tensor_maps};
+use crate::launch::{
+    FwdTensors, TensorRef, check_cubes, check_tensors, compile_by, gpu, row_problem, words,
+};
+use crate::mask::MaskKind;
+use crate::problem::Problem;
+use cubecl::client::Client;
+use cubecl::prelude::*;
+
+/// Stride of a dimension of size 1, in elements: never stepped along, but a map wants a valid one.
+const ANY_STRIDE: usize = 8;
+
+/// [`forward`](crate::forward) by the kernels for SM90.
+///
+/// # Errors
+/// As [`forward`](crate::forward), and [`Fa2Error::Sm90`] where the device or a stride is not for them.
+pub fn forward_sm90(
+    client: &Client,
+    problem: &Problem,
+    tensors: FwdTensors,
+    plan: Option<FwdSm90Plan>,
+) -> Result<FwdSm90Plan, Fa2Error> {
+    problem.validate()?;
+    let gpu = gpu(client)?;
+    let plan = match plan {
+        Some(plan) => forced(plan, problem)?,
+        None => choose_sm90(problem)?,
+    };
+    let FwdTensors { q, k, v, o, lse } = &tensors;
+    check_serves(&plan, problem, [q, k, v], gpu)?;
+    let cubes = cubes_of(problem, plan.config.block_m());
+    check_cubes(cubes)?;
+    check_tensors(problem, &tensors)?;
+
+    let strides = strides(problem, [q, k, v, o]);
+    let shape = || Arguments::sm90(problem, &plan, strides).launch();
+    let [q, k, v, o] = [q, k, v, o].map(|tensor| tensor.handle.clone());
+    let maps = client.empty(MAP_WORDS as usize * size_of::<u32>());
+    // SAFETY: `check_tensors` has shown that every row the shape and strides reach lies in its
+    // buffer; the kernels read and write no others, and `MAP_WORDS` words of `maps`.
+    unsafe {
+        tensor_maps::launch_unchecked(
+            client,
+            CubeCount::Static(1, 1, 1),
+            CubeDim::new_1d(WARP),
+            words(q.clone()),
+            words(k.clone()),
+            words(v.clone()),
+            words(maps.clone()),
+            shape(),
+            plan.config,
+        );
+        kernel::launch_unchecked(
+            client,
+            CubeCount::Static(cubes as u32, 1, 1),
+            CubeDim::new_1d(plan.config.threads()),
+            words(q),
+            words(k),
+            words(v),
+            words(maps),
+            words(o),
+            words(lse.clone()),
+            shape(),
+            plan.config,
+        );
+    }
+    Ok(plan)
+}
+
+/// [`compile`](crate::compile) for the kernels for SM90.
+///
+/// # Errors
+/// As [`forward_sm90`], and [`Fa2Error::Compilation`] with CubeCL's words.
+pub fn compile_sm90(client: &Client, config: FwdSm90Config) -> Result<(), Fa2Error> {
+    let (dtype, mask) = (config.dtype(), config.mask());
+    let row = row_problem(config.head_dim(), config.columns(), dtype, mask);
+    compile_by(client, &row, config.to_string(), |tensors| {
+        forward_sm90(
+            client,
+            &row,
+            tensors,
+            Some(FwdSm90Plan { config, section: 1 }),
+        )
+        .map(drop)
+    })
+}
+
+fn check_serves(
+    plan: &FwdSm90Plan,
+    problem: &Problem,
+    tensors: [&TensorRef; 3],
+    gpu: Gpu,
+) -> Result<(), Fa2Error> {
+    let strides = tensors.map(|tensor| tensor.strides);
+    match refusal_of_sm90(plan, problem, strides, gpu) {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(()),
+    }
+}
+
+/// The strides of Q, K, V and O, those that are never stepped along made valid for a tensor map.
+fn strides(problem: &Problem, tensors: [&TensorRef; 4]) -> [[usize; 3]; 4] {
+    let Problem {
+        batch,
+        heads_q,
+        heads_kv,
+        seq_q,
+        seq_k,
+        ..
+    } = *problem;
+    let queries = [batch, heads_q, seq_q];
+    let keys = [batch, heads_kv, seq_k];
+    let sizes = [queries, keys, keys, queries];
+    std::array::from_fn(|tensor| {
+        std::array::from_fn(|axis| match sizes[tensor][axis] {
+            0 | 1 => ANY_STRIDE,
+            _ => tensors[tensor].strides[axis],
+        })
+    })
+}
+
+/// `plan` if it was made for `problem`.
+fn forced(plan: FwdSm90Plan, problem: &Problem) -> Result<FwdSm90Plan, Fa2Error> {
+    let config = plan.config;
+    let mask = MaskKind::from(problem.mask);
+    let columns = problem.head_dim as u32;
+    let same = FwdSm90Config::new(problem.dtype, columns, mask, config.tile())?;
+    let facts = |config: &FwdSm90Config| {
+        (
+            config.dtype(),
+            config.head_dim(),
+            config.columns(),
+            config.mask(),
+        )
+    };
+    if facts(&same) != facts(&config) {
+        return Err(Fa2Error::Mismatch {
+            config: config.to_string(),
+            problem: same.to_string(),
+        });
+    }
+    Ok(plan)
+}

@@ -1,0 +1,108 @@
+//! The products of a warpgroup: S = Q K^T from shared memory, O += P V with P from registers.
+//!
+//! Both are started here and waited for by the caller, who may work beside them.
+
+use crate::mma::accumulator::Accumulator;
+use crate::mma::atom::{Registers4, half_type};
+use crate::mma::gemm::{a_fragment, p_view};
+use crate::mma::warpgroup::atom::{
+    Product, Start, commit_products, multiply_registers, multiply_shared,
+};
+use crate::mma::warpgroup::operand::Operand;
+use crate::problem::Dtype;
+use cubecl::prelude::*;
+use cute_layout::Layout;
+
+/// Starts `acc = A B` as a group of its own.
+#[cube]
+pub(crate) fn gemm_ss(acc: &mut Accumulator, a: &Operand, b: &Operand, #[comptime] dtype: Dtype) {
+    let n = comptime!(acc.layout.n_tiles as u32 * 8);
+    #[unroll]
+    for step in 0..comptime!(a.form.steps()) {
+        let product = comptime!(Product {
+            n,
+            ty: half_type(dtype),
+            start: if step == 0 {
+                Start::Zero
+            } else {
+                Start::Accumulate
+            },
+        });
+        multiply_shared(
+            &mut acc.values,
+            a.word,
+            b.word,
+            product,
+            comptime!(a.form.matrix()),
+            comptime!(b.form.matrix()),
+            comptime!(a.form.step_offset(step)),
+            comptime!(b.form.step_offset(step)),
+        );
+    }
+    commit_products();
+}
+
+/// Starts `acc_o += P V` as a group of its own. `p` must stay as it is until the group has ended.
+#[cube]
+pub(crate) fn gemm_rs(
+    acc_o: &mut Accumulator,
+    p: &Fragments,
+    v: &Operand,
+    #[comptime] dtype: Dtype,
+) {
+    let product = comptime!(Product {
+        n: acc_o.layout.n_tiles as u32 * 8,
+        ty: half_type(dtype),
+        start: Start::Accumulate,
+    });
+    #[unroll]
+    for step in 0..comptime!(v.form.steps()) {
+        let first = comptime!(4 * step as usize);
+        let a = Registers4 {
+            x: p.registers[first],
+            y: p.registers[comptime!(first + 1)],
+            z: p.registers[comptime!(first + 2)],
+            w: p.registers[comptime!(first + 3)],
+        };
+        multiply_registers(
+            &mut acc_o.values,
+            &a,
+            v.word,
+            product,
+            comptime!(v.form.matrix()),
+            comptime!(v.form.step_offset(step)),
+        );
+    }
+    commit_products();
+}
+
+/// P as the A fragments of all steps.
+#[derive(CubeType)]
+pub(crate) struct Fragments {
+    /// Four registers a step.
+    pub registers: Array<u32>,
+}
+
+#[cube]
+impl Fragments {
+    /// Room for `steps` fragments, set before they are read.
+    pub fn undefined(#[comptime] steps: usize) -> Fragments {
+        let registers = Array::<u32>::new(comptime!(4 * steps));
+        Fragments { registers }
+    }
+
+    /// Rounds `acc_p`. P's A fragment is its C fragment under another layout, `c_to_a`, as with the
+    /// products of one warp: each warp's 16 rows of a warpgroup's tile are its own.
+    pub fn round(&mut self, acc_p: &Accumulator, #[comptime] dtype: Dtype) {
+        let view: comptime_type!(Layout) = comptime!(p_view(&acc_p.layout));
+        #[unroll]
+        for step in 0..comptime!(acc_p.layout.n_tiles / 2) {
+            let first = comptime!(4 * step);
+            let fragment = a_fragment(acc_p, comptime!(view.clone()), 0usize, step, dtype);
+            self.registers[first] = fragment.x;
+            self.registers[comptime!(first + 1)] = fragment.y;
+            self.registers[comptime!(first + 2)] = fragment.z;
+            self.registers[comptime!(first + 3)] = fragment.w;
+        }
+    }
+}
