@@ -15,9 +15,14 @@ pub mod repeat;
 pub mod strides;
 pub mod tally;
 
+use crate::arguments::DtypeArg;
 use crate::engine::{EngineArg, has_cute, is_there};
 use anyhow::{Context, Result, bail, ensure};
+use burn::tensor::Element as BurnElement;
 use clap::{Parser, ValueEnum};
+use cubecl::client::Client;
+use fa2_cubecl::Gpu;
+use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
 use tally::Tally;
@@ -44,6 +49,9 @@ pub struct SuiteArgs {
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
+    /// Element types to check.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [DtypeArg::F16, DtypeArg::Bf16])]
+    dtypes: Vec<DtypeArg>,
     /// Engines to check; without it, all that this build has and the GPU runs.
     #[arg(long, value_enum, value_delimiter = ',')]
     engines: Vec<EngineArg>,
@@ -118,10 +126,14 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
         "--engines cute: this build has no CuTe kernels (see kernels/README.md)"
     );
     let mut tally = Tally::new(progress());
+    for dtype in &args.dtypes {
+        match dtype {
+            DtypeArg::F16 => check_type::<f16>(&client, gpu, args, &mut tally),
+            DtypeArg::Bf16 => check_type::<bf16>(&client, gpu, args, &mut tally),
+        }
+    }
     if args.has(Part::Forward) {
         fragment_map::check(&client, &mut tally);
-        conformance::check::<f16>(&client, gpu, args, &mut tally);
-        conformance::check::<bf16>(&client, gpu, args, &mut tally);
         article::check(&client, args, &mut tally);
     }
     if args.has(Part::Repeat) {
@@ -132,15 +144,11 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
         ordering::check(&client, args, &mut tally);
     }
     if args.has(Part::Op) {
-        op::check::<f16>(args, &mut tally);
-        op::check::<bf16>(args, &mut tally);
         op::check_threads(args, &mut tally);
         op::check_devices(args, &mut tally);
         extras::check(args, &mut tally);
     }
     if args.has(Part::Backward) {
-        backward::check::<f16>(&client, gpu, args, &mut tally);
-        backward::check::<bf16>(&client, gpu, args, &mut tally);
         strides::check(args, &mut tally);
     }
     if args.has(Part::Large) {
@@ -152,6 +160,24 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
         bail!("{failed} checks failed");
     }
     Ok(())
+}
+
+/// The parts that run in each element type.
+fn check_type<E: KernelElement + BurnElement>(
+    client: &Client,
+    gpu: Gpu,
+    args: &SuiteArgs,
+    tally: &mut Tally,
+) {
+    if args.has(Part::Forward) {
+        conformance::check::<E>(client, gpu, args, tally);
+    }
+    if args.has(Part::Op) {
+        op::check::<E>(args, tally);
+    }
+    if args.has(Part::Backward) {
+        backward::check::<E>(client, gpu, args, tally);
+    }
 }
 
 fn progress() -> ProgressBar {
