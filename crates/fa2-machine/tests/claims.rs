@@ -105,7 +105,7 @@ fn rows_without_swizzle_would_conflict_eight_ways() {
             ".version 9.0
             .target sm_80
             .address_size 64
-            .extern .shared .align 16 .b8 tile[];
+            .extern .shared .align 128 .b8 tile[];
             .visible .entry k() {{
             .reg .b32 %r<8>; .reg .b64 %rd<2>;
             mov.u32 %r1, %laneid;

@@ -53,7 +53,8 @@ impl<'a> Block<'a> {
         let mut block = Self {
             setup,
             global,
-            shared: SharedMemory::new(setup.shared_bytes, count, setup.shared_unit),
+            // An index is an address: what lies before the window is never accessed.
+            shared: SharedMemory::new(setup.shared_window.end() as usize, count, setup.shared_unit),
             measures: vec![InstructionMeasures::default(); setup.kernel.code.len()],
             buffers: global
                 .names()

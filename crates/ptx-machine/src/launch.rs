@@ -2,9 +2,11 @@
 
 mod error;
 mod setup;
+mod window;
 
 pub use error::LaunchError;
 pub(crate) use setup::Setup;
+pub(crate) use window::Window;
 
 use crate::block::Block;
 use crate::measure::Measures;
@@ -63,7 +65,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Bytes of dynamic shared memory.
+    /// Bytes of dynamic shared memory: behind the static symbols, aligned as the unsized symbols ask.
     #[must_use]
     pub fn dynamic_shared(mut self, bytes: usize) -> Self {
         self.dynamic_shared = bytes;

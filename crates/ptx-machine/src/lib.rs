@@ -46,6 +46,14 @@
 //! a warp add in their order: a sum of floats in memory has one order for each seed, which only decides
 //! how the warps of a block take turns.
 //!
+//! # Where shared memory lies
+//!
+//! As on hardware from compute capability 8.0 up, the system keeps the first 1024 bytes of a block's
+//! shared addresses. Each symbol lies behind them, at an odd multiple of its `.align`: code that flips a
+//! bit of an address which the alignment does not cover gets a wrong address, whatever luck it has on
+//! a GPU. Accesses before the first symbol or behind the last are out of bounds. What alignment leaves free
+//! between two symbols is memory that was never written.
+//!
 //! # What it does not have
 //!
 //! Functions, global and local variables, textures, clusters, and the instructions of SM90 but

@@ -20,7 +20,7 @@ impl Operands<'_> {
             Operand::Register(register) => *warp.register(register),
             Operand::Immediate(bits) => [bits; LANES],
             Operand::SharedAddress { symbol, offset } => {
-                let start = self.setup.shared_offsets[symbol as usize];
+                let start = self.setup.shared_window.symbols[symbol as usize];
                 [start.wrapping_add_signed(offset); LANES]
             }
             Operand::Special(special) => self.special(warp, special),

@@ -123,10 +123,6 @@ impl SharedMemory {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// The units of `bytes` bytes at `at`.
     fn range(&self, at: usize, bytes: usize) -> std::ops::Range<usize> {
         at >> self.unit_log2..(at + bytes) >> self.unit_log2

@@ -29,7 +29,7 @@ pub struct Violation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub enum ViolationKind {
-    /// An access outside every allocation, or outside shared memory.
+    /// An access outside every allocation, or of shared memory before its first symbol or behind its end.
     OutOfBounds {
         /// Its size.
         bytes: u32,

@@ -196,15 +196,11 @@ impl Block<'_> {
         address: u64,
         bytes: usize,
     ) -> Option<ViolationKind> {
-        let inside = |length: usize| {
-            usize::try_from(address)
-                .ok()
-                .and_then(|start| start.checked_add(bytes))
-                .is_some_and(|end| end <= length)
-        };
         let fits = match space {
-            Space::Shared => inside(self.shared.len()),
-            Space::Parameter => inside(self.setup.parameters.len()),
+            Space::Shared => self.setup.shared_window.holds(address, bytes),
+            Space::Parameter => address
+                .checked_add(bytes as u64)
+                .is_some_and(|end| end <= self.setup.parameters.len() as u64),
             Space::Global | Space::Generic => self.global.place(address, bytes).is_some(),
         };
         let bytes = bytes as u32;

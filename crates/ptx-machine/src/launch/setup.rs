@@ -1,6 +1,6 @@
 //! A launch made ready: what every block of it needs to know.
 
-use super::{Launch, LaunchError};
+use super::{Launch, LaunchError, Window};
 use crate::alu::LANES;
 use crate::execute::MOST_BYTES;
 use crate::flow::meeting_points;
@@ -11,11 +11,10 @@ pub(crate) struct Setup<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    pub(crate) shared_bytes: usize,
     /// Bytes of the kernel's narrowest access of shared memory: a power of two.
     pub(crate) shared_unit: usize,
-    /// Where each shared symbol starts.
-    pub(crate) shared_offsets: Vec<u64>,
+    /// Where its shared memory lies.
+    pub(crate) shared_window: Window,
     /// The parameter space.
     pub(crate) parameters: Vec<u8>,
     pub(crate) meetings: Vec<usize>,
@@ -54,14 +53,12 @@ impl<'a> Launch<'a> {
             let start = parameter.offset as usize;
             parameters[start..start + found].copy_from_slice(argument);
         }
-        let (shared_offsets, shared_bytes) = self.shared_layout();
         Ok(Setup {
             kernel,
             grid: self.grid,
             block: self.block,
-            shared_bytes,
             shared_unit: shared_unit(kernel),
-            shared_offsets,
+            shared_window: Window::new(&kernel.shared, self.dynamic_shared),
             parameters,
             meetings: meeting_points(kernel),
             seed: self.seed,
@@ -79,27 +76,6 @@ impl<'a> Launch<'a> {
             _ => return Ok(()),
         };
         Err(LaunchError::BlockSize { expected, found })
-    }
-
-    /// Static symbols one after another, then the dynamic memory, which all unsized symbols name.
-    fn shared_layout(&self) -> (Vec<u64>, usize) {
-        let mut end = 0_u64;
-        let mut offsets: Vec<Option<u64>> = Vec::new();
-        for symbol in &self.kernel.shared {
-            offsets.push(symbol.bytes.map(|bytes| {
-                let start = end.next_multiple_of(u64::from(symbol.align));
-                end = start + u64::from(bytes);
-                start
-            }));
-        }
-        let unsized_symbols = self.kernel.shared.iter().filter(|s| s.bytes.is_none());
-        let align = unsized_symbols
-            .map(|symbol| symbol.align)
-            .max()
-            .unwrap_or(1);
-        let dynamic = end.next_multiple_of(u64::from(align));
-        let offsets = offsets.into_iter().map(|at| at.unwrap_or(dynamic));
-        (offsets.collect(), dynamic as usize + self.dynamic_shared)
     }
 }
 

@@ -11,3 +11,4 @@ mod matrices;
 mod memory;
 mod registers;
 mod vectors;
+mod window;
