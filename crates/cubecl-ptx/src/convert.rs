@@ -28,12 +28,12 @@ pub fn pack_half2(low: f32, high: f32, #[comptime] ty: HalfType) -> u32 {
     })
 }
 
-/// Two f32.
+/// Two neighbouring f32.
 #[derive(CubeType, Clone, Copy)]
 pub struct Pair {
-    /// From bits 0 to 15.
+    /// The first: of a packed register, bits 0 to 15.
     pub low: f32,
-    /// From bits 16 to 31.
+    /// The second: of a packed register, bits 16 to 31.
     pub high: f32,
 }
 

@@ -17,7 +17,8 @@
 //! | [`topology`] | positions read anew, opaque values, marks of branches |
 //! | [`barrier`] | named barriers: `bar.sync`, `bar.arrive` |
 //! | [`mbarrier`] | barriers in shared memory that count arrivals and copied bytes |
-//! | [`tma`] | `cp.async.bulk.tensor`: boxes of a tensor into shared memory |
+//! | [`tma`] | `cp.async.bulk`, `cp.async.bulk.tensor`: bytes, and boxes of a tensor, into shared memory |
+//! | [`proxy`] | `fence.proxy.async` |
 //! | [`tensor_map`] | `tensormap.replace`: tensor maps made on the device |
 //! | [`wgmma`] | `wgmma.mma_async` and its fence, commit and wait |
 //! | [`registers`] | `setmaxnreg` |
@@ -45,6 +46,7 @@ pub mod matrix;
 pub mod mbarrier;
 pub mod memory;
 pub mod op;
+pub mod proxy;
 pub mod registers;
 pub mod shuffle;
 pub mod tensor_map;

@@ -4,6 +4,7 @@
 //! PTX ISA, "Data Movement and Conversion Instructions: ld, st"; "Parallel Synchronization and
 //! Communication Instructions: red".
 
+use crate::convert::{Pair, PairExpand};
 use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
@@ -119,6 +120,30 @@ pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4
             y: r[1].into(),
             z: r[2].into(),
             w: r[3].into(),
+        }
+    })
+}
+
+/// Loads two f32, neighbours, from shared `address + offset`, a multiple of 8.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_shared_f32_x2(address: u32, #[comptime] offset: u32) -> Pair {
+    intrinsic!(|scope| {
+        let text = format!("ld.shared.v2.f32 {{$0,$1}}, [$2+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=f,=f,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = f32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        let r = emit(scope, asm, vec![ty; 2], operands);
+        PairExpand {
+            low: r[0].into(),
+            high: r[1].into(),
         }
     })
 }

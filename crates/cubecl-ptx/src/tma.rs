@@ -1,8 +1,8 @@
-//! `cp.async.bulk.tensor`: boxes of a tensor into shared memory by the tensor memory accelerator
+//! `cp.async.bulk`: bytes, and boxes of a tensor, into shared memory by the tensor memory accelerator
 //! (SM90).
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor". What a box is stands in
-//! a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
+//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor". What a box
+//! is stands in a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
 
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
@@ -55,6 +55,40 @@ pub fn load_box(
             from.y.read_value(scope),
             from.z.read_value(scope),
             from.w.read_value(scope),
+            target.read_value(scope),
+            barrier.read_value(scope),
+        ];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
+/// Starts the copy of `bytes` bytes, a multiple of 16, from global `source` to shared `target`, both
+/// multiples of 16; the barrier at shared `barrier + barrier_offset` counts them. One thread does it.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_bytes(
+    source: u64,
+    target: u32,
+    #[comptime] bytes: u32,
+    barrier: u32,
+    #[comptime] barrier_offset: u32,
+) {
+    intrinsic!(|scope| {
+        let text = format!(
+            "{{ .reg .b32 barrier; add.u32 barrier, $2, {barrier_offset}; \
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes \
+             [$1], [$0], {bytes}, [barrier]; }}"
+        );
+        let asm = Asm {
+            text: &text,
+            constraints: "l,r,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![
+            source.read_value(scope),
             target.read_value(scope),
             barrier.read_value(scope),
         ];

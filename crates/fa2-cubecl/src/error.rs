@@ -107,6 +107,12 @@ pub enum Sm90Refusal {
         /// The stride.
         bytes: u64,
     },
+    /// A tensor map is not made for a tensor that repeats itself.
+    #[error("a stride of {tensor} is 0: it repeats itself, which a tensor map is not made for")]
+    Repeated {
+        /// The operand.
+        tensor: &'static str,
+    },
     /// The tiles don't fit.
     #[error("{bytes} bytes of shared memory are more than the GPU's {limit}")]
     SharedMemory {
@@ -132,9 +138,29 @@ pub enum ConfigError {
         /// Warps of a cube.
         warps: u32,
     },
-    /// Warpgroups have 64 query rows each.
-    #[error("block_m {0} is none of 64, 128, 192")]
+    /// Warpgroups have 64 rows each.
+    #[error("a block of {0} rows is none of 64, 128, 192, 64 a warpgroup")]
     Warpgroups(u32),
+    /// Warpgroups own keys and queries by 16 a warp.
+    #[error("{warps} x {warps_n} warps (dQ {warps_dq}) don't own 16 keys and 16 queries each")]
+    Arrangement {
+        /// Warps along the keys.
+        warps: u32,
+        /// Warps beside them.
+        warps_n: u32,
+        /// Warps along the queries of dQ.
+        warps_dq: u32,
+    },
+    /// dK and dV of a warpgroup's keys take as many registers of a thread as they have columns.
+    #[error(
+        "{head_dim} columns of dK and dV are more than the {limit} that leave registers for S and dP"
+    )]
+    GradientRegisters {
+        /// Columns.
+        head_dim: u32,
+        /// The most there can be.
+        limit: u32,
+    },
     /// A tile arrives in boxes of all its rows.
     #[error("{rows} rows are more than the {limit} of a tensor map's box")]
     BoxRows {
@@ -162,8 +188,8 @@ pub enum ConfigError {
     /// Warp counts that a cube can have.
     #[error("warps {0} is not a power of two from 1 to 16")]
     Warps(u32),
-    /// The pass for dQ reads K after V.
-    #[error("the pass for dQ needs 2 or 3 stages, not {0}")]
+    /// The pass for dQ reads K after V, and warpgroups read a block of Q while the next is copied.
+    #[error("the pass for dQ and the backward by warpgroups need 2 or 3 stages, not {0}")]
     QueryStages(u32),
     /// Instructions of SM90 for an older GPU.
     #[error("this kernel's instructions need compute capability 90, but the GPU has {0}")]

@@ -9,6 +9,7 @@
 //!                                              epilogue    over copy::r2s, copy::s2g
 //!                                 -> kernel::forward_sm90   the same in warpgroups with roles
 //!                                 -> kernel::backward       over the same copies and products
+//!                                 -> kernel::backward_sm90  its main kernel in warpgroups
 //! ```
 //!
 //! Symbols: m is the row maximum, l the row sum, S = Q K^T the scores, P the probabilities before
@@ -50,10 +51,11 @@ mod score;
 mod softmax;
 mod tensor;
 
-pub use config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
+pub use config::backward::{BwdConfig, BwdTile, Instructions, Loads, QuerySums};
 pub use config::sm90::{FwdSm90Config, FwdSm90Tile, Turns};
 pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim};
 pub use error::{ConfigError, Fa2Error, Sm90Refusal};
+pub use heuristics::backward::sm90::{choose_backward_sm90, refusal_of_backward_sm90};
 pub use heuristics::backward::{BwdPlan, choose_backward};
 pub use heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90};
 pub use heuristics::{FwdPlan, Gpu, choose};

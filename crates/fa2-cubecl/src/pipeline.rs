@@ -10,6 +10,8 @@
 //! With one stage K and V take turns: V's copy runs under S = Q K^T, and the next K's under the
 //! softmax and P V.
 
+pub(crate) mod place;
+
 use crate::config::FwdConfig;
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};
 use crate::mask::BlockKind;

@@ -75,6 +75,9 @@ impl Buffers {
             BwdKernel::Keys => vec![
                 self.q, self.k, self.v, self.d_o, self.terms, self.sums, self.d_k, self.d_v,
             ],
+            BwdKernel::Maps | BwdKernel::KeysSm90 => {
+                unreachable!("`new` has refused their instructions")
+            }
             BwdKernel::Convert => vec![self.sums, self.d_q],
             BwdKernel::Queries => {
                 vec![self.q, self.k, self.v, self.d_o, self.terms, self.d_q]
@@ -102,9 +105,9 @@ impl BackwardKernels {
     /// # Errors
     /// Where one does not compile, or the machine can't run it.
     pub fn new(plan: BwdPlan, sm: u32) -> Result<Self, Error> {
-        let [first, keys, last] = BwdKernel::of(&plan, LseGradient::Zero);
-        let kernels = [first, BwdKernel::Preprocess(LseGradient::Given), keys, last];
-        let kernels = kernels.map(|kernel| {
+        let mut kernels = BwdKernel::of(&plan, LseGradient::Zero);
+        kernels.push(BwdKernel::Preprocess(LseGradient::Given));
+        let kernels = kernels.into_iter().map(|kernel| {
             let compiled = offline::compile(kernel, &plan, sm);
             let compiled = compiled.map_err(|message| Error::Compile {
                 config: plan.config.to_string(),
@@ -118,7 +121,7 @@ impl BackwardKernels {
         });
         Ok(Self {
             plan,
-            kernels: kernels.into_iter().collect::<Result<_, Error>>()?,
+            kernels: kernels.collect::<Result<_, Error>>()?,
         })
     }
 

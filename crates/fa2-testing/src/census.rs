@@ -170,7 +170,7 @@ fn read_report(report: &str) -> Census {
         spill_loads: number_before(" bytes spill loads").unwrap_or(0),
         warnings: report
             .lines()
-            .filter(|line| line.contains("warning"))
+            .filter(|line| line.contains("warning") || line.contains("Performance Loss"))
             .map(str::to_owned)
             .collect(),
         ..Census::default()

@@ -1,21 +1,19 @@
 //! `BwdConfig`: the one comptime value of the backward kernels, and the rules it obeys.
 
+mod accumulators;
 mod shared;
+pub(crate) mod sm90;
 
 use crate::config::{
-    Columns, MAX_SHARED_BYTES, MMA_K, MMA_M, MMA_N, WARP, compiled_head_dim, whole_row_lanes,
+    Columns, MAX_SHARED_BYTES, MMA_K, MMA_M, WARP, compiled_head_dim, whole_row_lanes,
 };
 use crate::copy::g2s::RowShare;
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
-use crate::mma::accumulator::AccumulatorLayout;
 use crate::problem::Dtype;
 use cute_layout::SmemTile;
 use serde::{Deserialize, Serialize};
 
-/// Queries that a warp works on at once where P and dS stay in registers: with 32 keys a warp, more
-/// would not leave room for the sums of dK and dV.
-const QUERIES_IN_REGISTERS: u32 = 32;
 /// Bytes of a row's two terms, -LSE log2(e) and -delta.
 pub(crate) const TERM_BYTES: u32 = 8;
 
@@ -33,7 +31,7 @@ pub struct BwdTile {
     pub warps_n: u32,
     /// Warps along the queries of dQ; the others lie along its columns.
     pub warps_dq: u32,
-    /// Blocks of Q and dO in shared memory at once: 1 or 2.
+    /// Blocks of Q and dO in shared memory at once: 1 or 2; with [`Instructions::Sm90a`] 2 or 3.
     pub stages: u32,
 }
 
@@ -45,6 +43,16 @@ pub enum Instructions {
     Sm80,
     /// Those that SM90 added too: `stmatrix` for P and dS, and `red` of four f32 for dQ.
     Sm90,
+    /// Those of SM90 alone too: the main kernel multiplies by warpgroups, and boxes of Q, K, V and dO are
+    /// copied by one warpgroup more.
+    Sm90a,
+}
+
+impl Instructions {
+    /// Whether those that SM90 added are among them.
+    pub(crate) const fn has_sm90(self) -> bool {
+        !matches!(self, Self::Sm80)
+    }
 }
 
 /// Who sums up dQ.
@@ -57,6 +65,17 @@ pub enum QuerySums {
     Owned,
 }
 
+/// Who starts the copies of the main kernel by warpgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loads {
+    /// A warpgroup of its own. It leaves two that compute 240 registers a thread.
+    Warpgroup,
+    /// One of the threads that compute, behind the barrier that a step has anyway. Two warpgroups have all
+    /// 255 registers a thread.
+    Thread,
+}
+
 /// Comptime description of the backward kernels; equal values share compiled kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BwdConfig {
@@ -67,6 +86,7 @@ pub struct BwdConfig {
     tile: BwdTile,
     instructions: Instructions,
     query_sums: QuerySums,
+    loads: Loads,
 }
 
 impl BwdConfig {
@@ -81,7 +101,25 @@ impl BwdConfig {
         mask: MaskKind,
         tile: BwdTile,
     ) -> Result<Self, ConfigError> {
-        let head_dim = compiled_head_dim(columns).ok_or(ConfigError::HeadDim(columns))?;
+        Self::made_of(Instructions::Sm80, dtype, columns, mask, tile)
+    }
+
+    /// [`new`](Self::new) of other instructions.
+    ///
+    /// # Errors
+    /// The first rule that `tile` breaks.
+    pub fn made_of(
+        instructions: Instructions,
+        dtype: Dtype,
+        columns: u32,
+        mask: MaskKind,
+        tile: BwdTile,
+    ) -> Result<Self, ConfigError> {
+        let head_dim = match instructions {
+            Instructions::Sm80 | Instructions::Sm90 => compiled_head_dim(columns),
+            Instructions::Sm90a => sm90::compiled_head_dim(columns),
+        };
+        let head_dim = head_dim.ok_or(ConfigError::HeadDim(columns))?;
         let columns = if columns == head_dim {
             Columns::Exact
         } else {
@@ -93,24 +131,34 @@ impl BwdConfig {
             columns,
             mask,
             tile,
-            instructions: Instructions::Sm80,
+            instructions,
             query_sums: QuerySums::Atomic,
+            loads: Loads::Thread,
         };
-        config.check()?;
+        match instructions {
+            Instructions::Sm80 | Instructions::Sm90 => config.check()?,
+            Instructions::Sm90a => config.check_warpgroups()?,
+        }
+        if config.shared_bytes() > MAX_SHARED_BYTES {
+            return Err(ConfigError::SharedMemory {
+                bytes: config.shared_bytes(),
+                limit: MAX_SHARED_BYTES,
+            });
+        }
         Ok(config)
-    }
-
-    /// The same of other instructions.
-    #[must_use]
-    pub const fn with_instructions(mut self, instructions: Instructions) -> Self {
-        self.instructions = instructions;
-        self
     }
 
     /// The same with dQ summed up by others.
     #[must_use]
     pub const fn with_query_sums(mut self, query_sums: QuerySums) -> Self {
         self.query_sums = query_sums;
+        self
+    }
+
+    /// The same with copies started by others; of meaning with [`Instructions::Sm90a`] only.
+    #[must_use]
+    pub const fn with_loads(mut self, loads: Loads) -> Self {
+        self.loads = loads;
         self
     }
 
@@ -165,12 +213,6 @@ impl BwdConfig {
                 });
             }
         }
-        if self.shared_bytes() > MAX_SHARED_BYTES {
-            return Err(ConfigError::SharedMemory {
-                bytes: self.shared_bytes(),
-                limit: MAX_SHARED_BYTES,
-            });
-        }
         Ok(())
     }
 
@@ -216,6 +258,12 @@ impl BwdConfig {
         self.query_sums
     }
 
+    /// Who starts the copies of the main kernel by warpgroups.
+    #[must_use]
+    pub const fn loads(&self) -> Loads {
+        self.loads
+    }
+
     /// Query rows of a step.
     #[must_use]
     pub const fn block_m(&self) -> u32 {
@@ -234,65 +282,10 @@ impl BwdConfig {
         self.tile.stages
     }
 
-    /// Threads of a cube.
+    /// Threads of a cube; of the main kernel, those that compute.
     #[must_use]
     pub const fn threads(&self) -> u32 {
         self.tile.warps * self.tile.warps_n * WARP
-    }
-
-    /// Whether P and dS are operands of dV and dK without a way through shared memory.
-    #[must_use]
-    pub const fn keeps_scores_in_registers(&self) -> bool {
-        self.tile.warps_n == 1
-    }
-
-    /// Queries of S that a warp works on before it turns to the products.
-    pub(crate) const fn queries_at_once(&self) -> u32 {
-        if self.keeps_scores_in_registers() && self.tile.block_m > QUERIES_IN_REGISTERS {
-            QUERIES_IN_REGISTERS
-        } else {
-            self.tile.block_m
-        }
-    }
-
-    /// S^T, P^T, dP^T and dS^T of those queries: rows are keys, columns are queries.
-    pub(crate) const fn score_layout(&self) -> AccumulatorLayout {
-        self.key_rows(self.queries_at_once())
-    }
-
-    /// dK and dV: rows are keys, columns are theirs.
-    pub(crate) const fn gradient_layout(&self) -> AccumulatorLayout {
-        self.key_rows(self.head_dim)
-    }
-
-    const fn key_rows(&self, columns: u32) -> AccumulatorLayout {
-        let BwdTile { warps, warps_n, .. } = self.tile;
-        AccumulatorLayout {
-            m_tiles: (self.tile.block_n / (MMA_M * warps)) as usize,
-            n_tiles: (columns / (MMA_N * warps_n)) as usize,
-            warps,
-            warps_n,
-        }
-    }
-
-    /// dQ of a block of queries.
-    pub(crate) const fn query_layout(&self) -> AccumulatorLayout {
-        let warps = self.tile.warps_dq;
-        let warps_n = self.tile.warps * self.tile.warps_n / warps;
-        AccumulatorLayout {
-            m_tiles: (self.tile.block_m / (MMA_M * warps)) as usize,
-            n_tiles: (self.head_dim / (MMA_N * warps_n)) as usize,
-            warps,
-            warps_n,
-        }
-    }
-
-    /// Sums of dQ that one addition takes: neighbouring registers of a lane.
-    pub(crate) const fn sums_at_once(&self) -> u32 {
-        match self.instructions {
-            Instructions::Sm80 => 1,
-            Instructions::Sm90 => 4,
-        }
     }
 
     /// How the threads share the rows of the tiles.
@@ -337,8 +330,10 @@ impl std::fmt::Display for BwdConfig {
              {stages} stages",
             self.dtype, self.head_dim, self.columns, self.mask
         )?;
-        if self.instructions == Instructions::Sm90 {
-            write!(f, " sm_90")?;
+        match self.instructions {
+            Instructions::Sm80 => {}
+            Instructions::Sm90 => write!(f, " sm_90")?,
+            Instructions::Sm90a => write!(f, " warpgroups, {:?} loads", self.loads)?,
         }
         if self.query_sums == QuerySums::Owned {
             write!(f, " without dQ")?;

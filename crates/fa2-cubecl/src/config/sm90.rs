@@ -20,6 +20,30 @@ const MAX_BOX_ROWS: u32 = 256;
 /// Bytes kept for the barriers behind the tiles.
 const BARRIER_BYTES: u32 = 128;
 
+/// Registers of a thread of each of `warpgroups` that compute.
+///
+/// A multiprocessor has 64 Ki registers. One warpgroup beside the loading one can keep what a thread
+/// can have at most. Other counts come in steps of 8: two warpgroups with 240 and one
+/// with 24 fill it, as do three with 160 and one with 32.
+#[must_use]
+pub(crate) const fn computing_registers(warpgroups: u32) -> u32 {
+    match warpgroups {
+        1 => 255,
+        2 => 240,
+        _ => 160,
+    }
+}
+
+/// Registers of a thread of the warpgroup that loads, beside `warpgroups` that compute.
+#[must_use]
+pub(crate) const fn loading_registers(warpgroups: u32) -> u32 {
+    match warpgroups {
+        1 => 255,
+        2 => 24,
+        _ => 32,
+    }
+}
+
 /// Sizes of the work of one cube (CTA).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FwdSm90Tile {
@@ -206,27 +230,15 @@ impl FwdSm90Config {
     }
 
     /// Registers of a thread that computes.
-    ///
-    /// A multiprocessor has 64 Ki registers. One warpgroup beside the loading one can keep what a thread
-    /// can have at most. Other counts come in steps of 8: two warpgroups with 240 and one
-    /// with 24 fill it, as do three with 160 and one with 32.
     #[must_use]
     pub(crate) const fn computing_registers(&self) -> u32 {
-        match self.warpgroups() {
-            1 => 255,
-            2 => 240,
-            _ => 160,
-        }
+        computing_registers(self.warpgroups())
     }
 
     /// Registers of a thread of the warpgroup that loads.
     #[must_use]
     pub(crate) const fn loading_registers(&self) -> u32 {
-        match self.warpgroups() {
-            1 => 255,
-            2 => 24,
-            _ => 32,
-        }
+        loading_registers(self.warpgroups())
     }
 
     /// What the schedule depends on.

@@ -3,13 +3,14 @@
 
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
+use cubecl_ptx::convert::Pair;
 use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
 use cubecl_ptx::memory::{
     add_global_f32, add_global_f32_x4, load_global_f32, load_global_f32_x4, load_global_x4,
-    load_shared_f32_x4, load_shared_x4, store_global, store_global_f32, store_global_x4,
-    store_shared,
+    load_shared_f32_x2, load_shared_f32_x4, load_shared_x4, store_global, store_global_f32,
+    store_global_x4, store_shared,
 };
-use cubecl_ptx::tma::load_box;
+use cubecl_ptx::tma::{load_box, load_bytes};
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
 pub(crate) use cubecl_ptx::shuffle::sync_warp;
@@ -58,6 +59,18 @@ pub(crate) fn g2s_box(
     load_box(map, from, target, offset, barrier, barrier_offset);
 }
 
+/// Global to shared: `bytes` bytes, counted by a barrier in shared memory. One thread does it. Needs SM90.
+#[cube]
+pub(crate) fn g2s_bytes(
+    source: u64,
+    target: u32,
+    #[comptime] bytes: u32,
+    barrier: u32,
+    #[comptime] barrier_offset: u32,
+) {
+    load_bytes(source, target, bytes, barrier, barrier_offset);
+}
+
 /// Shared to register.
 #[cube]
 pub(crate) fn s2r(
@@ -84,6 +97,12 @@ pub(crate) fn r2s_block(address: u32, #[comptime] offset: u32, block: &Registers
 #[cube]
 pub(crate) fn s2r_f32(address: u32, #[comptime] offset: u32) -> Accumulator4 {
     load_shared_f32_x4(address, offset)
+}
+
+/// Shared to register: two f32.
+#[cube]
+pub(crate) fn s2r_f32_pair(address: u32, #[comptime] offset: u32) -> Pair {
+    load_shared_f32_x2(address, offset)
 }
 
 /// Global to register: a chunk.

@@ -35,7 +35,7 @@ pub(crate) struct R2sBlock {
 pub(crate) fn block_lane_layout(instructions: Instructions, atom_cols: usize) -> Layout {
     match instructions {
         Instructions::Sm80 => lane_layout(atom_cols),
-        Instructions::Sm90 => Operand::A.lane_layout(atom_cols),
+        Instructions::Sm90 | Instructions::Sm90a => Operand::A.lane_layout(atom_cols),
     }
 }
 
@@ -78,6 +78,16 @@ impl R2sBlock {
         addresses
     }
 
+    /// The view of the tile that lies `bytes` further.
+    pub fn after(&self, bytes: u32) -> R2sBlock {
+        R2sBlock {
+            base: self.base + bytes,
+            tile: comptime!(self.tile),
+            layout: comptime!(self.layout),
+            instructions: comptime!(self.instructions),
+        }
+    }
+
     /// Stores block `m` along M, pair `pair` along N, `column` blocks of 16 columns further along, to
     /// the tile that lies `bytes` further.
     pub fn store(
@@ -97,7 +107,7 @@ impl R2sBlock {
             bytes + self.tile.offset(row, column / steps * atom_cols) as u32 * Dtype::BYTES
         });
         let address = addresses[comptime!(column % steps)];
-        if comptime!(self.instructions == Instructions::Sm90) {
+        if comptime!(self.instructions.has_sm90()) {
             r2s_block(address, offset, block);
         } else {
             let below = comptime!(offset + 8 * atom_cols as u32 * Dtype::BYTES);

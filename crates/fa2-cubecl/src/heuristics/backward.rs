@@ -1,5 +1,7 @@
 //! Which tiles serve a backward pass: a pure table, with its reasons.
 
+pub(crate) mod sm90;
+
 use crate::config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
 use crate::config::{FwdConfig, Tile};
 use crate::error::ConfigError;
@@ -45,12 +47,8 @@ pub fn choose_backward(
     };
     let mut configs = Vec::new();
     for tile in tiles(columns, gpu) {
-        let config = BwdConfig::new(problem.dtype, columns, mask, *tile)?;
-        configs.push(
-            config
-                .with_instructions(instructions)
-                .with_query_sums(query_sums),
-        );
+        let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, *tile)?;
+        configs.push(config.with_query_sums(query_sums));
     }
     let config = configs
         .into_iter()

@@ -24,12 +24,13 @@ pub(crate) mod producer;
 use crate::config::sm90::{FwdSm90Config, WARPGROUP};
 use crate::kernel::forward_sm90::consumer::consume;
 use crate::kernel::forward_sm90::pipeline::{
-    Ring, claim_computing_registers, release_loading_registers, warpgroup_index,
+    Ring, claim_computing_registers, release_loading_registers,
 };
 use crate::kernel::forward_sm90::producer::produce;
 use crate::scheduler::{FwdShape, work_tile};
 use crate::tensor::address::{
     SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
+    warpgroup_index,
 };
 use cubecl::prelude::*;
 

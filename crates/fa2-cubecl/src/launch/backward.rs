@@ -1,5 +1,7 @@
 //! Validate, choose, launch: the backward pass.
 
+mod sm90;
+
 use super::{MAX_CUBES, TensorRef, check_rows, check_tensor, gpu, words};
 use crate::arguments::backward::{
     BwdArguments, QueryArguments, key_cubes, query_cubes, sums_bytes, terms_bytes,
@@ -46,7 +48,8 @@ pub struct BwdTensors {
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
 /// `query_sums` says how dQ is summed up: [`QuerySums::Owned`] gives the same bits each time. dK and dV
-/// always have them. `plan` forces a plan; without one the heuristics choose. Returns the plan used. The
+/// always have them. `plan` forces a plan; without one the heuristics choose one that runs from SM80 on.
+/// Returns the plan used. The
 /// workspace, two f32 a query row and the f32 sums of dQ where there are such, comes from the client.
 ///
 /// # Errors
@@ -107,7 +110,13 @@ pub fn backward(
     };
     let of_d_q = d_q.as_ref().map_or(q.strides, |d_q| d_q.strides);
     let [of_q, of_k, of_v, of_o, of_d_o] = [&q, &k, &v, &o, &d_o].map(|tensor| tensor.strides);
-    let strides = [of_q, of_k, of_v, of_o, of_d_o, of_d_q, of_d_k, of_d_v];
+    let mut strides = [of_q, of_k, of_v, of_o, of_d_o, of_d_q, of_d_k, of_d_v];
+    if let Some(refusal) = sm90::refusal(&plan, problem, &strides, gpu) {
+        return Err(refusal.into());
+    }
+    if config.has_warpgroups() {
+        strides = sm90::mapped(problem, strides);
+    }
     let arguments = BwdArguments::new(problem, &plan, strides);
     let terms = client.empty(terms_bytes(problem, &config));
     // Without sums the kernels get some buffer in their place, and leave it alone.
@@ -144,21 +153,17 @@ pub fn backward(
         if let Some([d_k, d_v]) = d_kv
             && key_cubes > 0
         {
-            backward_keys::launch_unchecked(
-                client,
-                grid(key_cubes),
-                threads,
-                words(q.handle.clone()),
-                words(k.handle.clone()),
-                words(v.handle.clone()),
-                words(d_o.handle.clone()),
-                words(terms.clone()),
-                words(sums.clone()),
-                words(d_k.handle),
-                words(d_v.handle),
-                arguments.launch(),
-                config,
-            );
+            let buffers = KeyBuffers {
+                q: q.handle.clone(),
+                k: k.handle.clone(),
+                v: v.handle.clone(),
+                d_o: d_o.handle.clone(),
+                terms: terms.clone(),
+                sums: sums.clone(),
+                d_k: d_k.handle,
+                d_v: d_v.handle,
+            };
+            launch_keys(client, key_cubes as u32, buffers, arguments, config);
         }
         let Some(d_q) = d_q else { return Ok(plan) };
         match &plan.queries {
@@ -189,6 +194,55 @@ pub fn backward(
     Ok(plan)
 }
 
+/// What the main kernel reads and writes.
+struct KeyBuffers {
+    q: Handle,
+    k: Handle,
+    v: Handle,
+    d_o: Handle,
+    terms: Handle,
+    sums: Handle,
+    d_k: Handle,
+    d_v: Handle,
+}
+
+/// Enqueues the main kernel, of `cubes` cubes.
+///
+/// # Safety
+/// Every row that the arguments reach lies in its buffer, and `terms` and `sums` have the sizes that
+/// `config` gives them.
+unsafe fn launch_keys(
+    client: &Client,
+    cubes: u32,
+    buffers: KeyBuffers,
+    arguments: BwdArguments,
+    config: BwdConfig,
+) {
+    if config.has_warpgroups() {
+        // SAFETY: the caller's promise.
+        unsafe { sm90::launch_keys(client, cubes, buffers, arguments, config) };
+        return;
+    }
+    // SAFETY: the caller's promise; the kernel reads and writes nothing else.
+    unsafe {
+        backward_keys::launch_unchecked(
+            client,
+            CubeCount::Static(cubes, 1, 1),
+            CubeDim::new_1d(config.threads()),
+            words(buffers.q),
+            words(buffers.k),
+            words(buffers.v),
+            words(buffers.d_o),
+            words(buffers.terms),
+            words(buffers.sums),
+            words(buffers.d_k),
+            words(buffers.d_v),
+            arguments.launch(),
+            config,
+        );
+    }
+}
+
 /// `plan` if it was made for `problem`, and fits `gpu`.
 fn forced(
     plan: BwdPlan,
@@ -198,9 +252,10 @@ fn forced(
 ) -> Result<BwdPlan, Fa2Error> {
     let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
     let config = plan.config;
-    let same = BwdConfig::new(problem.dtype, columns, mask, config.tile())?
-        .with_instructions(config.instructions())
-        .with_query_sums(query_sums);
+    let instructions = config.instructions();
+    let same = BwdConfig::made_of(instructions, problem.dtype, columns, mask, config.tile())?
+        .with_query_sums(query_sums)
+        .with_loads(config.loads());
     let mismatch = |config: String, problem: String| Err(Fa2Error::Mismatch { config, problem });
     if same != config {
         return mismatch(config.to_string(), same.to_string());

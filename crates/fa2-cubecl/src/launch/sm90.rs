@@ -120,11 +120,14 @@ fn strides(problem: &Problem, tensors: [&TensorRef; 4]) -> [[usize; 3]; 4] {
     let queries = [batch, heads_q, seq_q];
     let keys = [batch, heads_kv, seq_k];
     let sizes = [queries, keys, keys, queries];
-    std::array::from_fn(|tensor| {
-        std::array::from_fn(|axis| match sizes[tensor][axis] {
-            0 | 1 => ANY_STRIDE,
-            _ => tensors[tensor].strides[axis],
-        })
+    std::array::from_fn(|tensor| valid_strides(sizes[tensor], tensors[tensor].strides))
+}
+
+/// `strides`, those that are never stepped along made valid for a tensor map.
+pub(super) fn valid_strides(sizes: [usize; 3], strides: [usize; 3]) -> [usize; 3] {
+    std::array::from_fn(|axis| match sizes[axis] {
+        0 | 1 => ANY_STRIDE,
+        _ => strides[axis],
     })
 }
 

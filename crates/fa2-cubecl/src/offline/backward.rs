@@ -10,6 +10,7 @@ use crate::arguments::backward::{
     BwdArguments, QueryArguments, key_cubes, query_cubes, sums_bytes, terms_bytes,
 };
 use crate::arguments::cubes;
+use crate::config::WARP;
 use crate::config::backward::BwdConfig;
 use crate::error::Fa2Error;
 use crate::heuristics::FwdPlan;
@@ -21,6 +22,8 @@ use crate::kernel::backward::preprocess::{LseGradient, PreprocessConfig};
 use crate::kernel::backward::queries::QueryShapeCompilationArg;
 use crate::kernel::backward::queries::backward_queries::BackwardQueries;
 use crate::kernel::backward::scheduler::BwdShapeCompilationArg;
+use crate::kernel::backward_sm90::backward_keys_sm90::BackwardKeysSm90;
+use crate::kernel::backward_sm90::maps::backward_maps::BackwardMaps;
 use crate::problem::Problem;
 use cubecl::InfoBuilder;
 use cubecl::prelude::*;
@@ -33,6 +36,10 @@ pub enum BwdKernel {
     Preprocess(LseGradient),
     /// Q, K, V, dO, row terms, sums of dQ, dK, dV.
     Keys,
+    /// Q, K, V, dO, their maps.
+    Maps,
+    /// Q, K, V, dO, their maps, row terms, sums of dQ, dK, dV: the main kernel by warpgroups.
+    KeysSm90,
     /// Sums of dQ, dQ.
     Convert,
     /// Q, K, V, dO, row terms, dQ: the pass for dQ alone.
@@ -44,18 +51,25 @@ impl BwdKernel {
         match self {
             Self::Preprocess(_) | Self::Queries => 6,
             Self::Keys => 8,
+            Self::Maps => 5,
+            Self::KeysSm90 => 9,
             Self::Convert => 2,
         }
     }
 
     /// The kernels of a plan, in the order of their launches.
     #[must_use]
-    pub fn of(plan: &BwdPlan, lse_gradient: LseGradient) -> [Self; 3] {
-        let last = match plan.queries {
+    pub fn of(plan: &BwdPlan, lse_gradient: LseGradient) -> Vec<Self> {
+        let mut kernels = vec![Self::Preprocess(lse_gradient)];
+        match plan.config.has_warpgroups() {
+            true => kernels.extend([Self::Maps, Self::KeysSm90]),
+            false => kernels.push(Self::Keys),
+        }
+        kernels.push(match plan.queries {
             Some(_) => Self::Queries,
             None => Self::Convert,
-        };
-        [Self::Preprocess(lse_gradient), Self::Keys, last]
+        });
+        kernels
     }
 
     /// Threads of a cube (CTA).
@@ -63,6 +77,8 @@ impl BwdKernel {
     pub fn threads(self, plan: &BwdPlan) -> u32 {
         match (self, plan.queries) {
             (Self::Queries, Some(queries)) => queries.config.threads(),
+            (Self::Maps, _) => WARP,
+            (Self::KeysSm90, _) => plan.config.key_threads(),
             _ => plan.config.threads(),
         }
     }
@@ -118,6 +134,34 @@ pub fn compile(kernel: BwdKernel, plan: &BwdPlan, sm: u32) -> Result<Ptx, String
             settings,
             device,
             target,
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            shape(),
+            config,
+        )),
+        BwdKernel::Maps => cubecl::define_kernel(&BackwardMaps::new(
+            settings,
+            device,
+            target,
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            shape(),
+            config,
+        )),
+        BwdKernel::KeysSm90 => cubecl::define_kernel(&BackwardKeysSm90::new(
+            settings,
+            device,
+            target,
+            buffer(),
             buffer(),
             buffer(),
             buffer(),
@@ -192,7 +236,8 @@ pub fn arguments(
         info.scalars.push(*stride);
     }
     let cubes = match kernel {
-        BwdKernel::Keys => key_cubes(problem, &plan.config),
+        BwdKernel::Maps => 1,
+        BwdKernel::Keys | BwdKernel::KeysSm90 => key_cubes(problem, &plan.config),
         _ => query_cubes(problem, &plan.config),
     };
     Ok(LaunchArguments {

@@ -6,7 +6,7 @@ use crate::mask::MaskKind;
 use crate::problem::Dtype;
 
 /// Every valid configuration over head sizes, 2 to 16 warps in every arrangement and blocks of 32 to 128
-/// rows, with both ways into shared memory.
+/// rows, with both ways into shared memory; and those of warpgroups.
 pub(crate) fn grid() -> Vec<BwdConfig> {
     let mut configs = Vec::new();
     for head_dim in HEAD_DIMS {
@@ -33,16 +33,45 @@ pub(crate) fn grid() -> Vec<BwdConfig> {
                         warps_dq,
                         stages: 1,
                     };
-                    let config = BwdConfig::new(Dtype::F16, head_dim, MaskKind::None, tile);
                     for instructions in [Instructions::Sm80, Instructions::Sm90] {
-                        configs.extend(config.map(|config| config.with_instructions(instructions)));
+                        let (dtype, mask) = (Dtype::F16, MaskKind::None);
+                        let config = BwdConfig::made_of(instructions, dtype, head_dim, mask, tile);
+                        configs.extend(config);
                     }
                 }
             }
         }
     }
+    configs.extend(warpgroups());
     assert!(
         configs.len() > 200,
+        "the grid holds {} configurations only",
+        configs.len()
+    );
+    configs
+}
+
+/// Every valid configuration by warpgroups.
+pub(crate) fn warpgroups() -> Vec<BwdConfig> {
+    let mut configs = Vec::new();
+    for head_dim in HEAD_DIMS {
+        for block_m in [64, 128, 192] {
+            for block_n in [64, 128, 192] {
+                let tile = BwdTile::warpgroups(block_m, block_n, 2);
+                let (dtype, mask) = (Dtype::F16, MaskKind::None);
+                let instructions = Instructions::Sm90a;
+                configs.extend(BwdConfig::made_of(
+                    instructions,
+                    dtype,
+                    head_dim,
+                    mask,
+                    tile,
+                ));
+            }
+        }
+    }
+    assert!(
+        configs.len() > 10,
         "the grid holds {} configurations only",
         configs.len()
     );

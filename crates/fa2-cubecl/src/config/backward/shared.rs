@@ -1,10 +1,11 @@
 //! Where the tiles of the backward's main kernel lie in shared memory.
 //!
 //! ```text
-//! K | V | stages of (Q | dO) | dS^T | P^T, where it goes through here | stages of row terms
+//! K | V | stages of (Q | dO) | dS^T | P^T, where it goes through here | stages of row terms | barriers
 //! ```
 //!
-//! The row terms come last: they are no whole period of the swizzle.
+//! Only warpgroups have barriers here, and two tiles of dS^T. The row terms come after the tiles: they are
+//! no whole period of the swizzle.
 
 use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::problem::Dtype;
@@ -52,7 +53,7 @@ impl BwdConfig {
 
     /// Where P^T begins, where it goes through shared memory.
     pub(crate) const fn p_offset(&self) -> u32 {
-        self.ds_offset() + self.score_bytes()
+        self.ds_offset() + self.ds_tiles() * self.score_bytes()
     }
 
     /// Where the row terms begin.
@@ -64,9 +65,14 @@ impl BwdConfig {
         }
     }
 
+    /// Where the barriers begin.
+    pub(crate) const fn barriers_offset(&self) -> u32 {
+        self.terms_offset() + self.stages() * self.term_bytes()
+    }
+
     /// Dynamic shared memory of the main kernel.
     #[must_use]
     pub const fn shared_bytes(&self) -> u32 {
-        self.terms_offset() + self.stages() * self.term_bytes()
+        self.barriers_offset() + self.barrier_bytes()
     }
 }

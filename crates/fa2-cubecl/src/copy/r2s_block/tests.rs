@@ -64,7 +64,7 @@ fn matrices(config: &BwdConfig, block: Block) -> Vec<Matrix<'_>> {
                     beside + i as u32 % 2 * 8 * atom_cols * Dtype::BYTES
                 }),
                 // Row r of matrix i is addressed by lane 8 i + r: lane (q, g) finds its pair there.
-                Instructions::Sm90 => Box::new(move |lane| {
+                Instructions::Sm90 | Instructions::Sm90a => Box::new(move |lane| {
                     address(config, block, 8 * i as u32 + lane / 4) + lane % 4 * 4
                 }),
             };
@@ -107,7 +107,7 @@ fn no_store_has_a_bank_conflict() {
                         assert_eq!(ways, 1, "{config}");
                     }
                 }
-                Instructions::Sm90 => {
+                Instructions::Sm90 | Instructions::Sm90a => {
                     let addresses =
                         std::array::from_fn(|lane| address(&config, block, lane as u32) as usize);
                     let ways = conflict_ways(&addresses, AccessWidth::Bytes16).unwrap();

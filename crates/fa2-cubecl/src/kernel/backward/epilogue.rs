@@ -5,7 +5,7 @@ use crate::copy::g2s::RowCopier;
 use crate::copy::r2s::R2s;
 use crate::copy::s2g::store_rows;
 use crate::epilogue::ThreadPosition;
-use crate::kernel::backward::pipeline::walk;
+use crate::kernel::backward::pipeline::{sync_computing, walk};
 use crate::kernel::backward::scheduler::{BwdShape, key_tile};
 use crate::mma::accumulator::Accumulator;
 use crate::mma::atom::round_pair;
@@ -31,11 +31,11 @@ pub(crate) fn store(
     let tile = comptime!(config.kv_tile());
     let v_tile = position.shared + comptime!(config.kv_bytes());
     // Orders: copies of K and V by all threads, and all warps' reads of them < the stores below.
-    sync_cube();
+    sync_computing(config);
     scatter(acc_dk, position.shared, shape.scale, &position, config);
     scatter(acc_dv, v_tile, 1.0f32, &position, config);
     // Orders: all warps' stores of dK and dV < the row-wise loads below.
-    sync_cube();
+    sync_computing(config);
     let copier = RowCopier::new(position.unit, comptime!(config.row_share()));
     let rows_inside = shape.seq_k as i32 - work.key as i32;
     let dk_walk = walk(

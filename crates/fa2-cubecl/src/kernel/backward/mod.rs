@@ -22,10 +22,11 @@
 //! K would give them P = exp(-LSE), which may be infinite.
 
 pub mod convert;
-mod epilogue;
+pub(crate) mod epilogue;
 pub mod keys;
-mod pipeline;
+pub(crate) mod pipeline;
 pub mod preprocess;
 pub mod queries;
 pub(crate) mod scheduler;
 mod scores;
+pub(crate) mod sums;

@@ -5,14 +5,18 @@
 //!
 //! The blocks of a step are those of one query head; the heads of a group follow each other.
 
-use crate::config::backward::{BwdConfig, TERM_BYTES};
+use crate::config::backward::BwdConfig;
 use crate::copy::atom::{CHUNK_BYTES, g2s};
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};
-use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
+use crate::kernel::backward::scheduler::{BwdShape, KeyTile, query_block};
 use crate::tensor::address::unit_position;
 use crate::tensor::gmem::{ByteStrides, row_address};
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{commit_group, wait_group};
+use cubecl_ptx::barrier::barrier_sync;
+
+/// Named barrier of the threads that compute, where others load; 0 is the cube's.
+const COMPUTING_BARRIER: i64 = 1;
 
 /// State of the stages. Run-time fields that change are arrays of one register.
 #[derive(CubeType)]
@@ -86,6 +90,16 @@ pub(crate) fn walk(
         pass_bytes: strides.pass,
         rows_inside,
         columns_inside,
+    }
+}
+
+/// Orders shared-memory accesses of all threads that compute.
+#[cube]
+pub(crate) fn sync_computing(#[comptime] config: BwdConfig) {
+    if comptime!(config.has_warpgroups()) {
+        barrier_sync(u32::new(COMPUTING_BARRIER), comptime!(config.threads()));
+    } else {
+        sync_cube();
     }
 }
 
@@ -246,10 +260,8 @@ impl QueryPipeline {
         // Row terms are there for whole blocks.
         let unit = unit_position();
         if unit < comptime!(config.term_bytes() / CHUNK_BYTES) {
-            let head_index = work.batch * shape.heads_q + head;
-            let first_row = (head_index as u64 * shape.m_blocks as u64 + block as u64)
-                * comptime!(config.block_m() as u64);
-            let source = self.terms + first_row * comptime!(TERM_BYTES as u64);
+            let index = query_block(shape, work, position.head, position.block);
+            let source = self.terms + index * comptime!(config.term_bytes() as u64);
             let target = self.shared
                 + comptime!(config.terms_offset())
                 + stage * comptime!(config.term_bytes())

@@ -138,6 +138,44 @@ pub(crate) fn key_tile(shape: &BwdShape, #[comptime] config: BwdConfig) -> KeyTi
     }
 }
 
+/// Query block `block` of those that see `work`'s keys, of query head `head` of the group, among the blocks
+/// of all heads.
+#[cube]
+pub(crate) fn query_block(shape: &BwdShape, work: &KeyTile, head: u32, block: u32) -> u64 {
+    let head_index = work.batch * shape.heads_q + work.head_kv * shape.group_size + head;
+    head_index as u64 * shape.m_blocks as u64 + (work.first + block) as u64
+}
+
+/// The way through the query blocks that see a block of keys: those of one query head of the group after
+/// those of another. Fields that change are arrays of one register.
+#[derive(CubeType)]
+pub(crate) struct QueryWalk {
+    /// The block, counted from the first visited.
+    pub block: Array<u32>,
+    /// Its query head in the group.
+    pub head: Array<u32>,
+}
+
+#[cube]
+impl QueryWalk {
+    /// The first block.
+    pub fn first() -> QueryWalk {
+        let mut block = Array::<u32>::new(1usize);
+        let mut head = Array::<u32>::new(1usize);
+        block[0] = 0u32;
+        head[0] = 0u32;
+        QueryWalk { block, head }
+    }
+
+    /// The next block.
+    pub fn advance(&mut self, work: &KeyTile) {
+        let next = self.block[0] + 1;
+        let ends = next == work.blocks;
+        self.block[0] = select(ends, 0u32, next);
+        self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
+    }
+}
+
 /// Query blocks that see a block of keys.
 #[derive(CubeType, Clone, Copy, Debug, PartialEq, Eq)]
 #[expand(derive(Clone, Copy))]

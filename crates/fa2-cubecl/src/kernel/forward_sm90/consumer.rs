@@ -6,12 +6,13 @@
 use crate::config::sm90::{FwdSm90Config, WARPGROUP_ROWS};
 use crate::config::{MMA_M, WARP};
 use crate::kernel::forward_sm90::epilogue;
-use crate::kernel::forward_sm90::pipeline::{Place, Ring, Side, open_turns, pass_turn, take_turn};
+use crate::kernel::forward_sm90::pipeline::{Ring, Side, open_turns, pass_turn, take_turn};
 use crate::mask::{self, BlockKind, MaskKind};
 use crate::mma::accumulator::Accumulator;
 use crate::mma::warpgroup::atom::{Major, fence_products, pin, wait};
 use crate::mma::warpgroup::gemm::{Fragments, gemm_rs, gemm_ss};
 use crate::mma::warpgroup::operand::{Operand, OperandForm};
+use crate::pipeline::place::Place;
 use crate::scheduler::{FwdShape, WorkTile};
 use crate::softmax::online::OnlineSoftmax;
 use crate::tensor::address::unit_position;
@@ -132,7 +133,9 @@ fn first_block(
     ring.wait(&state.k_place, Side::K);
     take_turn(warpgroup, config);
     fence_products();
-    let k = state.k.after(state.k_place.tile_offset(config));
+    let k = state
+        .k
+        .after(state.k_place.offset(comptime!(config.kv_bytes())));
     gemm_ss(&mut state.acc_s, &state.q, &k, config.dtype());
     pass_turn(warpgroup, config);
     wait(&mut state.acc_s, 0u32);
@@ -164,9 +167,13 @@ fn step(
     take_turn(warpgroup, config);
     pin(&mut state.acc_o);
     fence_products();
-    let k = state.k.after(state.k_place.tile_offset(config));
+    let k = state
+        .k
+        .after(state.k_place.offset(comptime!(config.kv_bytes())));
     gemm_ss(&mut state.acc_s, &state.q, &k, config.dtype());
-    let v = state.v.after(state.v_place.tile_offset(config));
+    let v = state
+        .v
+        .after(state.v_place.offset(comptime!(config.kv_bytes())));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
     pass_turn(warpgroup, config);
     wait(&mut state.acc_s, 1u32);
@@ -193,7 +200,9 @@ fn last_block(state: &mut State, ring: &Ring, #[comptime] config: FwdSm90Config)
     ring.wait(&state.v_place, Side::V);
     pin(&mut state.acc_o);
     fence_products();
-    let v = state.v.after(state.v_place.tile_offset(config));
+    let v = state
+        .v
+        .after(state.v_place.offset(comptime!(config.kv_bytes())));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
     wait(&mut state.acc_o, 0u32);
 }

@@ -1,7 +1,7 @@
 //! Who waits for whom: the ring of K and V blocks, the turns of the warpgroups, and their registers.
 //!
-//! Each of K and V has `stages` tiles. Block t lies in tile `t mod stages`; its copy is the
-//! `t / stages`-th use of that tile. Of each tile two barriers in shared memory keep count:
+//! Each of K and V has `stages` tiles, used in turn (see [`Place`]). Of each tile two barriers in shared
+//! memory keep count:
 //!
 //! - *full*: ends a phase when the copy has arrived. Use u is complete when phase u has ended, which has
 //!   parity `u mod 2`.
@@ -14,6 +14,7 @@
 use crate::config::WARP;
 use crate::config::sm90::{FwdSm90Config, Turns, WARPGROUP};
 use crate::copy::tma::{TileOrigin, copy_tile};
+use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
 use cubecl_ptx::barrier::{barrier_arrive, barrier_sync};
@@ -22,7 +23,6 @@ use cubecl_ptx::mbarrier::{
     mbarrier_wait,
 };
 use cubecl_ptx::registers::{claim_registers, release_registers};
-use cubecl_ptx::shuffle::uniform;
 
 /// First of the named barriers that give turns; 0 is the cube's.
 const TURN_BARRIER: u32 = 1;
@@ -71,49 +71,6 @@ impl FwdSm90Config {
         BarrierLayout {
             stages: self.stages(),
         }
-    }
-}
-
-/// A use of a tile: which tile, and the parity of the phase that is waited for.
-#[derive(CubeType)]
-pub(crate) struct Place {
-    /// The tile. Fields that change are arrays of one register.
-    tile: Array<u32>,
-    parity: Array<u32>,
-    #[cube(comptime)]
-    stages: u32,
-}
-
-#[cube]
-impl Place {
-    /// Block 0; `parity` is 0 for who waits for full tiles, 1 for who waits for empty ones.
-    pub fn first(parity: u32, #[comptime] stages: u32) -> Place {
-        let mut tile = Array::<u32>::new(1usize);
-        let mut parities = Array::<u32>::new(1usize);
-        tile[0] = 0u32;
-        parities[0] = parity;
-        Place {
-            tile,
-            parity: parities,
-            stages,
-        }
-    }
-
-    /// The next block.
-    pub fn advance(&mut self) {
-        if comptime!(self.stages == 1) {
-            self.parity[0] = self.parity[0] ^ 1u32;
-        } else {
-            let next = self.tile[0] + 1;
-            let wraps = next == comptime!(self.stages);
-            self.tile[0] = select(wraps, 0u32, next);
-            self.parity[0] = self.parity[0] ^ select(wraps, 1u32, 0u32);
-        }
-    }
-
-    /// Distance of the tile from the first, in bytes.
-    pub fn tile_offset(&self, #[comptime] config: FwdSm90Config) -> u32 {
-        self.tile[0] * comptime!(config.kv_bytes())
     }
 }
 
@@ -210,7 +167,7 @@ impl Ring {
         copy_tile(
             map,
             from,
-            self.tiles(side) + place.tile_offset(config),
+            self.tiles(side) + place.offset(comptime!(config.kv_bytes())),
             barrier,
             full,
             comptime!(config.kv_tile()),
@@ -242,12 +199,6 @@ impl Ring {
             mbarrier_arrive(self.barriers + place.tile[0] * MBARRIER_BYTES, empty);
         }
     }
-}
-
-/// The warpgroup of this unit in its cube; the same register for a whole warp.
-#[cube]
-pub(crate) fn warpgroup_index() -> u32 {
-    uniform(unit_position() / WARPGROUP)
 }
 
 /// Takes the registers of a thread that computes.

@@ -2,7 +2,8 @@
 
 use crate::config::sm90::FwdSm90Config;
 use crate::copy::tma::TileOrigin;
-use crate::kernel::forward_sm90::pipeline::{Place, Ring, Side};
+use crate::kernel::forward_sm90::pipeline::{Ring, Side};
+use crate::pipeline::place::Place;
 use crate::scheduler::WorkTile;
 use crate::tensor::map::{TENSOR_MAP_BYTES, acquire_map};
 use cubecl::prelude::*;

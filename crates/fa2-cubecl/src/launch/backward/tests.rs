@@ -1,9 +1,10 @@
 //! What a forced plan must fulfil, broken once each.
 
-use super::forced;
-use crate::config::backward::{BwdConfig, Instructions, QuerySums};
+use super::{forced, sm90};
+use crate::config::backward::{BwdConfig, Instructions, Loads, QuerySums};
 use crate::config::{FwdConfig, Tile};
 use crate::error::{ConfigError, Fa2Error};
+use crate::heuristics::backward::sm90::choose_backward_sm90;
 use crate::heuristics::backward::{BwdPlan, choose_backward};
 use crate::heuristics::{FwdPlan, Gpu};
 use crate::problem::{Alignment, Dtype, Mask, Problem};
@@ -37,6 +38,36 @@ fn a_chosen_plan_may_be_forced() {
             let plan = plan(sums, sm);
             let gpu = Gpu::of_capability(sm);
             assert_eq!(forced(plan, &problem(), sums, gpu), Ok(plan));
+        }
+    }
+}
+
+#[test]
+fn a_chosen_plan_of_warpgroups_may_be_forced() {
+    let gpu = Gpu::of_capability(90);
+    for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for loads in [Loads::Thread, Loads::Warpgroup] {
+            let chosen = choose_backward_sm90(&problem(), gpu, sums).unwrap();
+            let plan = BwdPlan {
+                config: chosen.config.with_loads(loads),
+                ..chosen
+            };
+            assert_eq!(forced(plan, &problem(), sums, gpu), Ok(plan));
+        }
+    }
+}
+
+#[test]
+fn only_mapped_tensors_get_strides_that_a_map_takes() {
+    let one = Problem {
+        heads_q: 1,
+        ..problem()
+    };
+    let mapped = sm90::mapped(&one, [[0, 1, 128]; 8]);
+    for (tensor, strides) in mapped.into_iter().enumerate() {
+        match tensor {
+            0 | 1 | 2 | 4 => assert_eq!(strides, [8, 8, 128], "tensor {tensor}"),
+            _ => assert_eq!(strides, [0, 1, 128], "tensor {tensor}"),
         }
     }
 }

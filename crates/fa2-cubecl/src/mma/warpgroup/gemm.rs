@@ -30,16 +30,25 @@ pub(crate) fn gemm_ss(acc: &mut Accumulator, a: &Operand, b: &Operand, #[comptim
         });
         multiply_shared(
             &mut acc.values,
-            a.word,
-            b.word,
+            a.units,
+            b.units,
             product,
             comptime!(a.form.matrix()),
             comptime!(b.form.matrix()),
-            comptime!(a.form.step_offset(step)),
-            comptime!(b.form.step_offset(step)),
+            comptime!(a.offset + a.form.step_offset(step)),
+            comptime!(b.offset + b.form.step_offset(step)),
         );
     }
     commit_products();
+}
+
+/// Some of the steps of a product: 16 of the summed index each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Steps {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
 }
 
 /// Starts `acc_o += P V` as a group of its own. `p` must stay as it is until the group has ended.
@@ -50,13 +59,30 @@ pub(crate) fn gemm_rs(
     v: &Operand,
     #[comptime] dtype: Dtype,
 ) {
+    let all = comptime!(Steps {
+        first: 0,
+        count: v.form.steps(),
+    });
+    gemm_rs_steps(acc_o, p, v, all, dtype);
+}
+
+/// [`gemm_rs`] over `steps`, whose fragments must stay as they are until the group has ended.
+#[cube]
+pub(crate) fn gemm_rs_steps(
+    acc_o: &mut Accumulator,
+    p: &Fragments,
+    v: &Operand,
+    #[comptime] steps: Steps,
+    #[comptime] dtype: Dtype,
+) {
     let product = comptime!(Product {
         n: acc_o.layout.n_tiles as u32 * 8,
         ty: half_type(dtype),
         start: Start::Accumulate,
     });
     #[unroll]
-    for step in 0..comptime!(v.form.steps()) {
+    for index in 0..comptime!(steps.count) {
+        let step = comptime!(steps.first + index);
         let first = comptime!(4 * step as usize);
         let a = Registers4 {
             x: p.registers[first],
@@ -67,10 +93,10 @@ pub(crate) fn gemm_rs(
         multiply_registers(
             &mut acc_o.values,
             &a,
-            v.word,
+            v.units,
             product,
             comptime!(v.form.matrix()),
-            comptime!(v.form.step_offset(step)),
+            comptime!(v.offset + v.form.step_offset(step)),
         );
     }
     commit_products();
@@ -94,9 +120,24 @@ impl Fragments {
     /// Rounds `acc_p`. P's A fragment is its C fragment under another layout, `c_to_a`, as with the
     /// products of one warp: each warp's 16 rows of a warpgroup's tile are its own.
     pub fn round(&mut self, acc_p: &Accumulator, #[comptime] dtype: Dtype) {
+        let all = comptime!(Steps {
+            first: 0,
+            count: acc_p.layout.n_tiles as u32 / 2,
+        });
+        self.round_steps(acc_p, all, dtype);
+    }
+
+    /// Rounds the fragments of `steps`.
+    pub fn round_steps(
+        &mut self,
+        acc_p: &Accumulator,
+        #[comptime] steps: Steps,
+        #[comptime] dtype: Dtype,
+    ) {
         let view: comptime_type!(Layout) = comptime!(p_view(&acc_p.layout));
         #[unroll]
-        for step in 0..comptime!(acc_p.layout.n_tiles / 2) {
+        for index in 0..comptime!(steps.count) {
+            let step = comptime!((steps.first + index) as usize);
             let first = comptime!(4 * step);
             let fragment = a_fragment(acc_p, comptime!(view.clone()), 0usize, step, dtype);
             self.registers[first] = fragment.x;

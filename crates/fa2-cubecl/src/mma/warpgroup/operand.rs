@@ -67,6 +67,14 @@ impl OperandForm {
     }
 }
 
+/// Bytes from the operand of a transposed tile to that of its columns from `column` on, which don't cross
+/// an atom unless they begin with one.
+#[cube]
+pub(crate) fn column_bytes(column: u32, #[comptime] form: OperandForm) -> u32 {
+    let atom_cols = comptime!(form.tile.atom_cols() as u32);
+    column / atom_cols * comptime!(form.atom_bytes()) + column % atom_cols * comptime!(Dtype::BYTES)
+}
+
 /// The permutation of a tile's chunks, as descriptors and tensor maps name it.
 pub(crate) const fn swizzle(tile: &SmemTile) -> SharedSwizzle {
     if tile.atom_cols() as u32 * Dtype::BYTES == 128 {
@@ -76,12 +84,15 @@ pub(crate) const fn swizzle(tile: &SmemTile) -> SharedSwizzle {
     }
 }
 
-/// An operand: the lower word of its descriptor, and its form.
+/// An operand: where it lies, and its form.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(crate) struct Operand {
-    /// Lower word.
-    pub word: u32,
+    /// Shared address in units of [`DESCRIPTOR_UNIT`].
+    pub units: u32,
+    /// Bytes from there to the operand.
+    #[cube(comptime)]
+    pub offset: u32,
     /// The tile.
     #[cube(comptime)]
     pub form: OperandForm,
@@ -91,9 +102,9 @@ pub(crate) struct Operand {
 impl Operand {
     /// The tile at shared address `address`.
     pub fn new(address: u32, #[comptime] form: OperandForm) -> Operand {
-        let bits = comptime!(form.matrix().low_bits());
         Operand {
-            word: address / DESCRIPTOR_UNIT + bits,
+            units: address / DESCRIPTOR_UNIT,
+            offset: 0u32,
             form,
         }
     }
@@ -101,8 +112,28 @@ impl Operand {
     /// The tile `bytes` after this one, a multiple of 16.
     pub fn after(&self, bytes: u32) -> Operand {
         Operand {
-            word: self.word + bytes / DESCRIPTOR_UNIT,
+            units: self.units + bytes / DESCRIPTOR_UNIT,
+            offset: comptime!(self.offset),
             form: comptime!(self.form),
+        }
+    }
+
+    /// [`after`](Self::after) at comptime: it costs no register.
+    pub fn beside(&self, #[comptime] bytes: u32) -> Operand {
+        Operand {
+            units: self.units,
+            offset: comptime!(self.offset + bytes),
+            form: comptime!(self.form),
+        }
+    }
+
+    /// The same tile with `major` for its contiguous index.
+    pub fn as_major(&self, #[comptime] major: Major) -> Operand {
+        let tile = comptime!(self.form.tile);
+        Operand {
+            units: self.units,
+            offset: comptime!(self.offset),
+            form: comptime!(OperandForm { tile, major }),
         }
     }
 }
@@ -133,6 +164,41 @@ mod tests {
         }
     }
 
+    /// Columns from which a warpgroup's share of a transposed tile begins: those of its atoms, or of halves
+    /// of one.
+    #[test]
+    fn columns_of_a_transposed_tile_are_where_the_tile_has_them() {
+        for (rows, cols, share) in [(128, 128, 64), (128, 64, 32), (64, 32, 16), (128, 192, 64)] {
+            let tile = SmemTile::new(rows, cols);
+            let form = OperandForm {
+                tile,
+                major: Major::Mn,
+            };
+            for column in (0..cols as u32).step_by(share) {
+                let start = column_bytes(column, form) as usize;
+                for row in 0..rows {
+                    for beside in 0..share {
+                        let address = start + row * form.row_bytes() as usize + 2 * beside;
+                        assert_eq!(
+                            swizzled(&form, address),
+                            tile.offset(row, column as usize + beside) * Dtype::BYTES as usize,
+                            "{form:?} row {row} column {column} + {beside}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// The swizzle permutes addresses, not operands: bits 7.. select, bits 4.. change.
+    fn swizzled(form: &OperandForm, address: usize) -> usize {
+        let bits = match form.matrix().swizzle {
+            SharedSwizzle::Bytes64 => 0b11,
+            SharedSwizzle::Bytes128 => 0b111,
+        };
+        address ^ ((address >> 7 & bits) << 4)
+    }
+
     fn check(form: &OperandForm, step: u32) {
         let OperandForm { tile, major } = *form;
         let matrix = form.matrix();
@@ -158,14 +224,8 @@ mod tests {
                     + contiguous % element * Dtype::BYTES as usize
                     + other / 8 * matrix.stride_bytes as usize
                     + other % 8 * form.row_bytes() as usize;
-                // The swizzle permutes addresses, not operands: bits 7.. select, bits 4.. change.
-                let bits = match matrix.swizzle {
-                    SharedSwizzle::Bytes64 => 0b11,
-                    SharedSwizzle::Bytes128 => 0b111,
-                };
-                let swizzled = address ^ ((address >> 7 & bits) << 4);
                 assert_eq!(
-                    swizzled,
+                    swizzled(form, address),
                     tile.offset(row, col) * Dtype::BYTES as usize,
                     "{form:?} step {step} element ({row}, {col})"
                 );

@@ -1,0 +1,85 @@
+//! Which tile of the backward kernels for SM90 serves a problem, and whether they serve it: a pure table,
+//! with its reasons.
+
+use crate::config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
+use crate::error::{ConfigError, Sm90Refusal};
+use crate::heuristics::Gpu;
+use crate::heuristics::backward::{BwdPlan, choose_queries, section};
+use crate::heuristics::sm90::refusal_of;
+use crate::mask::MaskKind;
+use crate::problem::Problem;
+
+/// The plan for `problem` on `gpu`. Where dQ has a pass of its own, that is the one of
+/// [`choose_backward`](super::choose_backward).
+///
+/// # Errors
+/// A head size above 128, which the kernels for SM90 don't have.
+pub fn choose_backward_sm90(
+    problem: &Problem,
+    gpu: Gpu,
+    query_sums: QuerySums,
+) -> Result<BwdPlan, ConfigError> {
+    let columns = problem.head_dim as u32;
+    let mask = MaskKind::from(problem.mask);
+    let instructions = Instructions::Sm90a;
+    let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile(columns))?;
+    let queries = match query_sums {
+        QuerySums::Atomic => None,
+        QuerySums::Owned => Some(choose_queries(problem, gpu)?),
+    };
+    Ok(BwdPlan {
+        config: config.with_query_sums(query_sums),
+        section: section(problem),
+        queries,
+    })
+}
+
+/// Why `plan`, made of [`Instructions::Sm90a`], does not serve `problem` on `gpu`, if so. `strides` of Q, K,
+/// V and dO in elements, between batch entries, heads and rows.
+#[must_use]
+pub fn refusal_of_backward_sm90(
+    plan: &BwdPlan,
+    problem: &Problem,
+    strides: [[usize; 3]; 4],
+    gpu: Gpu,
+) -> Option<Sm90Refusal> {
+    let Problem {
+        batch,
+        heads_q,
+        heads_kv,
+        seq_q,
+        seq_k,
+        ..
+    } = *problem;
+    let (queries, keys) = ([batch, heads_q, seq_q], [batch, heads_kv, seq_k]);
+    let [q, k, v, d_o] = strides;
+    let tensors = [
+        ("q", queries, q),
+        ("k", keys, k),
+        ("v", keys, v),
+        ("d_o", queries, d_o),
+    ];
+    refusal_of(plan.config.shared_bytes(), &tensors, gpu).or_else(|| {
+        let repeats = |(_, sizes, strides): &&(&str, [usize; 3], [usize; 3])| {
+            let mut axes = sizes.iter().zip(strides);
+            axes.any(|(size, stride)| *size > 1 && *stride == 0)
+        };
+        let found = tensors.iter().find(repeats);
+        found.map(|&(tensor, ..)| Sm90Refusal::Repeated { tensor })
+    })
+}
+
+/// The tile for a head size.
+///
+/// Registers bound it: of 240 with two warpgroups, a thread has D for dK and dV, block_m for S and dP and
+/// half as many for P and dS. 128 queries at D = 64 use them best: each warpgroup then owns whole rows of
+/// dQ. At D = 128 there is room for 64. A third stage lets dK of a block go on while two more are copied.
+const fn tile(columns: u32) -> BwdTile {
+    match columns {
+        0..=64 => BwdTile::warpgroups(128, 128, 3),
+        _ => BwdTile::warpgroups(64, 128, 3),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The table holds its own rules, and each reason against a plan stands.
+
+use super::{choose_backward_sm90, refusal_of_backward_sm90};
+use crate::config::backward::{Instructions, QuerySums};
+use crate::error::{ConfigError, Sm90Refusal};
+use crate::heuristics::Gpu;
+use crate::problem::{Alignment, Dtype, Mask, Problem};
+
+fn problem(head_dim: usize) -> Problem {
+    Problem {
+        batch: 2,
+        heads_q: 4,
+        heads_kv: 2,
+        seq_q: 300,
+        seq_k: 200,
+        head_dim,
+        dtype: Dtype::Bf16,
+        mask: Mask::Causal(Alignment::BottomRight),
+        scale: 0.1,
+    }
+}
+
+fn hopper() -> Gpu {
+    Gpu::of_capability(90)
+}
+
+#[test]
+fn every_size_up_to_128_has_a_plan_and_no_larger_one() {
+    for head_dim in (8..=128).step_by(8) {
+        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+            let plan = choose_backward_sm90(&problem(head_dim), hopper(), sums).unwrap();
+            assert_eq!(plan.config.instructions(), Instructions::Sm90a);
+            assert_eq!(plan.config.query_sums(), sums);
+            assert_eq!(plan.queries.is_some(), sums == QuerySums::Owned);
+            assert!(plan.config.shared_bytes() <= hopper().shared_bytes);
+        }
+    }
+    for head_dim in [136, 256] {
+        let refused = choose_backward_sm90(&problem(head_dim), hopper(), QuerySums::Atomic);
+        assert!(matches!(
+            refused,
+            Err(ConfigError::GradientRegisters { limit: 128, .. })
+        ));
+    }
+}
+
+#[test]
+fn each_reason_against_a_plan_is_named() {
+    let problem = problem(64);
+    let plan = choose_backward_sm90(&problem, hopper(), QuerySums::Atomic).unwrap();
+    let rows = |heads: usize, seq: usize| [heads * seq * 64, seq * 64, 64];
+    let strides = [rows(4, 300), rows(2, 200), rows(2, 200), rows(4, 300)];
+    let refusal = |strides, gpu| refusal_of_backward_sm90(&plan, &problem, strides, gpu);
+    assert_eq!(refusal(strides, hopper()), None);
+    for sm in [80, 100] {
+        let gpu = Gpu::of_capability(sm);
+        assert_eq!(refusal(strides, gpu), Some(Sm90Refusal::Capability(sm)));
+    }
+    let small = Gpu {
+        shared_bytes: 99 << 10,
+        ..hopper()
+    };
+    let bytes = plan.config.shared_bytes();
+    let limit = small.shared_bytes;
+    let expected = Some(Sm90Refusal::SharedMemory { bytes, limit });
+    assert_eq!(refusal(strides, small), expected);
+    for (tensor, name) in ["q", "k", "v", "d_o"].into_iter().enumerate() {
+        for axis in 0..3 {
+            let mut repeated = strides;
+            repeated[tensor][axis] = 0;
+            let expected = Some(Sm90Refusal::Repeated { tensor: name });
+            assert_eq!(refusal(repeated, hopper()), expected);
+            let mut far = strides;
+            far[tensor][axis] = 1 << 39;
+            let expected = Some(Sm90Refusal::Stride {
+                tensor: name,
+                bytes: 1 << 40,
+            });
+            assert_eq!(refusal(far, hopper()), expected);
+        }
+    }
+}
+
+#[test]
+fn strides_that_are_never_stepped_along_are_no_reason() {
+    let one = Problem {
+        batch: 1,
+        heads_q: 1,
+        heads_kv: 1,
+        ..problem(64)
+    };
+    let plan = choose_backward_sm90(&one, hopper(), QuerySums::Atomic).unwrap();
+    let strides = [[0, usize::MAX >> 8, 64]; 4];
+    assert_eq!(
+        refusal_of_backward_sm90(&plan, &one, strides, hopper()),
+        None
+    );
+}

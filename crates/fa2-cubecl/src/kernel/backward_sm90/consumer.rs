@@ -1,0 +1,315 @@
+//! The side of a cube that computes: a warpgroup and its 64 keys.
+//!
+//! Products run beside the code. A step over a block of queries starts S and dP together; P is computed under
+//! dP, dS under dV += P^T dO, and dQ is added to its sums under dK += dS^T Q, which goes on into the next
+//! step. That order keeps the tensor cores busiest: they have work whenever a warpgroup computes.
+
+use crate::config::WARP;
+use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
+use crate::config::sm90::WARPGROUP_ROWS;
+use crate::copy::atom::Registers4;
+use crate::copy::r2s_block::R2sBlock;
+use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
+use crate::kernel::backward::sums::{add_sums, sums_offset};
+use crate::kernel::backward_sm90::pipeline::QueryRing;
+use crate::kernel::backward_sm90::producer::Loader;
+use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
+use crate::mask;
+use crate::mma::accumulator::Accumulator;
+use crate::mma::warpgroup::atom::{Major, WGMMA_K, fence_products, pin, wait};
+use crate::mma::warpgroup::gemm::{Fragments, Steps, gemm_rs, gemm_rs_steps, gemm_ss};
+use crate::mma::warpgroup::operand::{Operand, OperandForm, column_bytes};
+use crate::pipeline::place::Place;
+use crate::tensor::address::{unit_position, warpgroup_index};
+use cubecl::prelude::*;
+
+/// Queries whose P is rounded and multiplied at once. With all of 128, S, dP and the rounded P would not leave
+/// a thread registers for anything else.
+const PART_QUERIES: u32 = 64;
+
+/// Sums over the queries, of this warpgroup's keys.
+#[derive(CubeType)]
+pub(crate) struct KeyGradients {
+    /// dK, before the scale.
+    pub d_k: Accumulator,
+    /// dV.
+    pub d_v: Accumulator,
+}
+
+/// What a thread carries from block to block.
+#[derive(CubeType)]
+struct State {
+    operands: Operands,
+    place: Place,
+    walk: QueryWalk,
+    acc_s: Accumulator,
+    acc_dp: Accumulator,
+    acc_dq: Accumulator,
+    p: Fragments,
+    ds: Fragments,
+    gradients: KeyGradients,
+}
+
+/// A warpgroup's views of shared memory; V and dO are beside K and Q.
+#[derive(CubeType)]
+struct Operands {
+    /// This warpgroup's keys of K.
+    k: Operand,
+    /// Q in the first stage.
+    q: Operand,
+    /// dS^T, transposed: the queries whose dQ is this warpgroup's.
+    ds: Operand,
+    /// K, transposed: the columns of dQ that are this warpgroup's.
+    k_transposed: Operand,
+    /// dS^T as a target.
+    ds_target: R2sBlock,
+}
+
+/// dK and dV of this warpgroup's keys; adds its part of dQ to `sums`.
+#[cube]
+pub(crate) fn consume(
+    ring: &QueryRing,
+    loader: &mut Loader,
+    sums: u64,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) -> KeyGradients {
+    let fragments = comptime!(config.block_m() as usize / 16);
+    let mut state = State {
+        operands: Operands::new(ring.shared, config),
+        place: Place::first(0u32, comptime!(config.stages())),
+        walk: QueryWalk::first(),
+        acc_s: Accumulator::undefined(comptime!(config.score_layout())),
+        acc_dp: Accumulator::undefined(comptime!(config.score_layout())),
+        acc_dq: Accumulator::undefined(comptime!(config.query_layout())),
+        p: Fragments::undefined(fragments),
+        ds: Fragments::undefined(fragments),
+        gradients: KeyGradients {
+            d_k: Accumulator::zeros(comptime!(config.gradient_layout())),
+            d_v: Accumulator::zeros(comptime!(config.gradient_layout())),
+        },
+    };
+    let steps = work.blocks * shape.group_size;
+    if steps > 0 {
+        start_loads(ring, loader, steps, shape, work, config);
+        ring.wait_keys();
+        for t in 0..steps {
+            step(&mut state, ring, loader, t, sums, shape, work, config);
+        }
+        wait(&mut state.gradients.d_k, 0u32);
+        pin(&mut state.gradients.d_v);
+    }
+    state.gradients
+}
+
+#[cube]
+impl Operands {
+    fn new(shared: u32, #[comptime] config: BwdConfig) -> Operands {
+        let keys = comptime!(OperandForm {
+            tile: config.kv_tile(),
+            major: Major::K,
+        });
+        let keys_transposed = comptime!(OperandForm {
+            tile: config.kv_tile(),
+            major: Major::Mn,
+        });
+        let queries = comptime!(OperandForm {
+            tile: config.q_tile(),
+            major: Major::K,
+        });
+        let scores = comptime!(OperandForm {
+            tile: config.score_tile(),
+            major: Major::Mn,
+        });
+        let unit = unit_position();
+        let warpgroup = warpgroup_index();
+        // As the warps of dQ's layout: along the queries first.
+        let along_queries = comptime!(config.block_m() / WARPGROUP_ROWS);
+        let query = warpgroup % along_queries * WARPGROUP_ROWS;
+        let column = warpgroup / along_queries * comptime!(config.query_warp_columns());
+        let rows = shared + warpgroup * comptime!(WARPGROUP_ROWS * keys.row_bytes());
+        let stages = shared + comptime!(config.stages_offset());
+        let ds = shared + comptime!(config.ds_offset());
+        Operands {
+            k: Operand::new(rows, keys),
+            q: Operand::new(stages, queries),
+            ds: Operand::new(ds + column_bytes(query, scores), scores),
+            k_transposed: Operand::new(
+                shared + column_bytes(column, keys_transposed),
+                keys_transposed,
+            ),
+            ds_target: R2sBlock::new(
+                ds,
+                unit / WARP,
+                0u32,
+                unit % WARP,
+                comptime!(config.score_tile()),
+                comptime!(config.score_layout()),
+                comptime!(config.instructions()),
+            ),
+        }
+    }
+}
+
+/// A block of queries.
+#[cube]
+fn step(
+    state: &mut State,
+    ring: &QueryRing,
+    loader: &mut Loader,
+    t: u32,
+    sums: u64,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) {
+    let dtype = comptime!(config.dtype());
+    let stage = state.place.offset(comptime!(config.stage_bytes()));
+    let v = state.operands.k.beside(comptime!(config.kv_bytes()));
+    let q = state.operands.q.after(stage);
+    let d_o = q.beside(comptime!(config.q_bytes()));
+    let terms = ring.terms(state.place.tile[0]) + unit_position() % 4 * comptime!(2 * TERM_BYTES);
+
+    ring.wait(&state.place);
+    pin(&mut state.gradients.d_v);
+    fence_products();
+    gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
+    gemm_ss(&mut state.acc_dp, &v, &d_o, dtype);
+    wait(&mut state.acc_s, 1u32);
+    pin(&mut state.gradients.d_k);
+    if t > 0 {
+        // dK of the block before has ended too.
+        ring.release(state.place.tile_before());
+    }
+    if state.walk.block[0] < work.masked {
+        hide(&mut state.acc_s, &state.walk, shape, work, config);
+    }
+    to_probabilities(&mut state.acc_s, terms, shape.scale_log2);
+    #[unroll]
+    for part in 0..comptime!(config.block_m() / PART_QUERIES) {
+        let steps = comptime!(Steps {
+            first: part * PART_QUERIES / WGMMA_K,
+            count: PART_QUERIES / WGMMA_K,
+        });
+        state.p.round_steps(&state.acc_s, steps, dtype);
+        if comptime!(part == 0) {
+            wait(&mut state.acc_dp, 0u32);
+        }
+        fence_products();
+        let d_v = &mut state.gradients.d_v;
+        let d_o = d_o.as_major(Major::Mn);
+        gemm_rs_steps(d_v, &state.p, &d_o, steps, dtype);
+        differentiate(&state.acc_s, &mut state.acc_dp, terms, steps);
+        state.ds.round_steps(&state.acc_dp, steps, dtype);
+    }
+    let q = q.as_major(Major::Mn);
+    if comptime!(config.query_sums() == QuerySums::Atomic) {
+        let tile = t % 2 * comptime!(config.score_bytes());
+        store_ds(&state.operands, &state.ds, tile, config);
+        ring.publish();
+        fence_products();
+        let ds = state.operands.ds.after(tile);
+        gemm_ss(&mut state.acc_dq, &ds, &state.operands.k_transposed, dtype);
+        gemm_rs(&mut state.gradients.d_k, &state.ds, &q, dtype);
+        load_ahead(ring, loader, &state.place, t, shape, work, config);
+        wait(&mut state.acc_dq, 1u32);
+        pin(&mut state.gradients.d_v);
+        let block = query_block(shape, work, state.walk.head[0], state.walk.block[0]);
+        add_sums(&state.acc_dq, sums + sums_offset(block, config), config);
+    } else {
+        ring.publish();
+        fence_products();
+        gemm_rs(&mut state.gradients.d_k, &state.ds, &q, dtype);
+        load_ahead(ring, loader, &state.place, t, shape, work, config);
+        // dV of this block ends here, so that the registers of P are free for the next.
+        wait(&mut state.gradients.d_v, 1u32);
+    }
+    state.place.advance();
+    state.walk.advance(work);
+}
+
+/// Where a computing thread loads: starts the copies of K and V and of all blocks for which there are stages
+/// but one.
+#[cube]
+fn start_loads(
+    ring: &QueryRing,
+    loader: &mut Loader,
+    steps: u32,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) {
+    if comptime!(config.loads() == Loads::Thread) {
+        if unit_position() == 0 {
+            loader.load_keys(ring, work);
+        }
+        #[unroll]
+        for block in 0..comptime!(config.stages() - 1) {
+            if unit_position() == 0 && block < steps {
+                loader.load(ring, block, shape, work);
+            }
+            loader.advance(work);
+        }
+    }
+}
+
+/// Where a computing thread loads: starts the copies of the block for which the last one has left its stage.
+#[cube]
+fn load_ahead(
+    ring: &QueryRing,
+    loader: &mut Loader,
+    place: &Place,
+    t: u32,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) {
+    if comptime!(config.loads() == Loads::Thread) {
+        let steps = work.blocks * shape.group_size;
+        if unit_position() == 0 && t + comptime!(config.stages() - 1) < steps {
+            loader.load(ring, place.tile_before(), shape, work);
+        }
+        loader.advance(work);
+    }
+}
+
+/// Stores dS^T of this warp's keys, to the tile that lies `bytes` after the first.
+#[cube]
+fn store_ds(operands: &Operands, ds: &Fragments, bytes: u32, #[comptime] config: BwdConfig) {
+    let target = operands.ds_target.after(bytes);
+    let addresses = target.step_addresses();
+    #[unroll]
+    for pair in 0..comptime!(config.block_m() as usize / 16) {
+        let first = comptime!(4 * pair);
+        let block = Registers4 {
+            x: ds.registers[first],
+            y: ds.registers[comptime!(first + 1)],
+            z: ds.registers[comptime!(first + 2)],
+            w: ds.registers[comptime!(first + 3)],
+        };
+        target.store(&addresses, &block, 0usize, pair, 0usize, 0u32);
+    }
+}
+
+/// Masks the block's scores.
+#[cube]
+fn hide(
+    acc_s: &mut Accumulator,
+    walk: &QueryWalk,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) {
+    let unit = unit_position();
+    let key = work.key + unit / WARP * 16 + unit % WARP / 4;
+    let query = (work.first + walk.block[0]) * comptime!(config.block_m()) + unit % 4 * 2;
+    mask::apply_transposed(
+        acc_s,
+        key as i32,
+        query as i32,
+        shape.seq_k as i32,
+        shape.diagonal,
+        comptime!(config.mask()),
+    );
+}

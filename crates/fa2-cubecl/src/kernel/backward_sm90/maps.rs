@@ -1,0 +1,124 @@
+//! The kernel before the main one: tensor maps of Q, K, V and dO.
+
+use crate::config::backward::BwdConfig;
+use crate::copy::atom::sync_warp;
+use crate::kernel::backward::scheduler::BwdShape;
+use crate::tensor::address::{
+    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
+};
+use crate::tensor::map::{
+    BoxKind, TENSOR_MAP_BYTES, TensorSizes, acquire_map, describe, publish_map,
+};
+use cubecl::prelude::*;
+
+/// Maps of a launch: Q's, K's, V's, dO's.
+const MAPS: u32 = 4;
+/// Words of all of them.
+pub(crate) const MAP_WORDS: u32 = MAPS * TENSOR_MAP_BYTES / 4;
+
+/// The maps of a launch.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct Maps {
+    /// Global address of the first.
+    pub address: u64,
+}
+
+#[cube]
+impl Maps {
+    /// Lets this thread's copies use them.
+    pub fn acquire(&self) {
+        #[unroll]
+        for map in 0..MAPS {
+            // Orders: the making of the maps by an earlier kernel < the copies that use them.
+            acquire_map(self.at(map));
+        }
+    }
+
+    /// Q's.
+    pub fn q(&self) -> u64 {
+        self.at(0u32)
+    }
+
+    /// K's.
+    pub fn k(&self) -> u64 {
+        self.at(1u32)
+    }
+
+    /// V's.
+    pub fn v(&self) -> u64 {
+        self.at(2u32)
+    }
+
+    /// dO's.
+    pub fn d_o(&self) -> u64 {
+        self.at(3u32)
+    }
+
+    fn at(&self, #[comptime] map: u32) -> u64 {
+        self.address + comptime!((map * TENSOR_MAP_BYTES) as u64)
+    }
+}
+
+/// Makes `maps`. Launch with one cube of one plane.
+#[cube(launch_unchecked)]
+pub fn backward_maps(
+    q: &[u32],
+    k: &[u32],
+    v: &[u32],
+    d_o: &[u32],
+    maps: &mut [u32],
+    shape: BwdShape,
+    #[comptime] config: BwdConfig,
+) {
+    let mut shared =
+        Shared::<[u32]>::new_aligned_slice(comptime!(MAP_WORDS as usize), SHARED_ALIGNMENT);
+    let lane = unit_position();
+    #[unroll]
+    for map in 0..MAPS {
+        // A map has as many words as a plane has lanes.
+        shared[(lane + comptime!(map * TENSOR_MAP_BYTES / 4)) as usize] = 0u32;
+    }
+    let base = shared_address(&mut shared[0..1]);
+    // Orders: all lanes' zeros < the fields that lane 0 sets.
+    sync_warp();
+    if lane == 0 {
+        let batch = shape.heads_total / shape.heads_kv;
+        let queries = TensorSizes {
+            batch,
+            heads: shape.heads_q,
+            rows: shape.seq_q,
+            columns: shape.head_dim,
+        };
+        let keys = TensorSizes {
+            batch,
+            heads: shape.heads_kv,
+            rows: shape.seq_k,
+            columns: shape.head_dim,
+        };
+        let q_box = comptime!(BoxKind {
+            tile: config.q_tile(),
+            dtype: config.dtype(),
+        });
+        let kv_box = comptime!(BoxKind {
+            tile: config.kv_tile(),
+            dtype: config.dtype(),
+        });
+        let bytes = TENSOR_MAP_BYTES;
+        describe(base, global_address(&q[0..1]), &queries, &shape.q, q_box);
+        let k = global_address(&k[0..1]);
+        describe(base + bytes, k, &keys, &shape.k, kv_box);
+        let v = global_address(&v[0..1]);
+        describe(base + 2 * bytes, v, &keys, &shape.v, kv_box);
+        let d_o = global_address(&d_o[0..1]);
+        describe(base + 3 * bytes, d_o, &queries, &shape.d_o, q_box);
+    }
+    // Orders: the fields that lane 0 has set < their copies by all lanes.
+    sync_warp();
+    let target = global_address_mut(&mut maps[0..1]);
+    #[unroll]
+    for map in 0..MAPS {
+        let offset = comptime!(map * TENSOR_MAP_BYTES);
+        publish_map(base + offset, target + comptime!(offset as u64));
+    }
+}
