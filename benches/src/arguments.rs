@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use fa2_cubecl::{
-    Alignment, ConfigError, Dtype, FwdConfig, FwdSm90Config, FwdSm90Tile, Mask, MaskKind, Problem,
-    Rescale, RowCopy, Tile, Turns,
+    Alignment, BwdTile, ConfigError, Dtype, FwdConfig, FwdSm90Config, FwdSm90Tile, Loads, Mask,
+    MaskKind, Problem, Rescale, RowCopy, Tile, Turns,
 };
 use std::str::FromStr;
 
@@ -70,6 +70,39 @@ impl FromStr for Sm90TileArg {
     }
 }
 
+impl Sm90TileArg {
+    /// As the backward has it.
+    #[must_use]
+    pub fn warpgroups(self) -> BwdTile {
+        let FwdSm90Tile {
+            block_m,
+            block_n,
+            stages,
+        } = self.0;
+        BwdTile::warpgroups(block_m, block_n, stages)
+    }
+}
+
+/// Who loads in the backward kernels for SM90, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoadsArg {
+    /// A warpgroup of its own.
+    Warpgroup,
+    /// One of the threads that compute.
+    Thread,
+}
+
+impl LoadsArg {
+    /// As the configuration has it.
+    #[must_use]
+    pub fn loads(self) -> Loads {
+        match self {
+            Self::Warpgroup => Loads::Warpgroup,
+            Self::Thread => Loads::Thread,
+        }
+    }
+}
+
 /// The order of warpgroups, as a command-line value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TurnsArg {
@@ -131,9 +164,12 @@ pub struct ConfigArgs {
     /// Force a tile: BLOCK_M,BLOCK_N,WARPS,STAGES. Without it the heuristics choose.
     #[arg(long)]
     pub tile: Option<TileArg>,
-    /// The same for the kernels for SM90: BLOCK_M,BLOCK_N,STAGES.
+    /// The same for the kernels for SM90, of forward or backward: BLOCK_M,BLOCK_N,STAGES.
     #[arg(long)]
     pub sm90_tile: Option<Sm90TileArg>,
+    /// Who loads in the backward of these kernels.
+    #[arg(long, value_enum)]
+    pub loads: Option<LoadsArg>,
     /// The order of their warpgroups.
     #[arg(long, value_enum, default_value = "ordered")]
     pub turns: TurnsArg,

@@ -1,7 +1,7 @@
 //! Device time of the backward over the FlashAttention-2 paper's grid: preprocess, main kernel and
 //! conversion together.
 
-use crate::arguments::DtypeArg;
+use crate::arguments::{DtypeArg, LoadsArg, Sm90TileArg};
 use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
 use crate::bench::pool::{Pool, SETS};
@@ -9,10 +9,14 @@ use crate::bench::record::Row;
 use crate::bench::shape::paper;
 use crate::bench::verify::{verify_gradients, verify_last_head};
 use crate::bench::window::{Window, interleave};
-use anyhow::Result;
+use crate::engine::EngineArg;
+use anyhow::{Result, bail};
 use clap::Args;
 use cubecl::client::Client;
-use fa2_cubecl::{BwdConfig, BwdPlan, Problem, QuerySums, backward, choose_backward, gpu};
+use fa2_cubecl::{
+    BwdConfig, BwdPlan, Gpu, MaskKind, Problem, QuerySums, backward, choose_backward,
+    choose_backward_sm90, gpu,
+};
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use std::collections::HashSet;
@@ -24,6 +28,9 @@ const WINDOW_MS: f64 = 20.0;
 /// Options of `fa2-bench backward`.
 #[derive(Debug, Args)]
 pub struct BackwardArgs {
+    /// Implementations: cubecl, hopper.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl"])]
+    paths: Vec<EngineArg>,
     /// Element types.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
     dtypes: Vec<DtypeArg>,
@@ -36,6 +43,13 @@ pub struct BackwardArgs {
     /// Masks: true for causal.
     #[arg(long, value_delimiter = ',', default_values_t = [false, true])]
     causal: Vec<bool>,
+    /// Measure these tiles of the kernels for SM90, BLOCK_M,BLOCK_N,STAGES, instead of the chosen one.
+    /// Repeatable.
+    #[arg(long)]
+    sm90_tile: Vec<Sm90TileArg>,
+    /// Measure the kernels for SM90 with these loads instead of the chosen ones.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    loads: Vec<LoadsArg>,
     /// Rounds; the median counts.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
@@ -53,7 +67,7 @@ pub struct BackwardArgs {
 pub fn run(args: &BackwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
     let method = format!(
-        "backward: CUDA events around windows of at least {WINDOW_MS} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {} rounds, both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
+        "backward: CUDA events around windows of at least {WINDOW_MS} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {} rounds, kernels and both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
         args.rounds
     );
     let out = args.out.as_deref();
@@ -97,8 +111,8 @@ fn measure_problem<E: KernelElement>(
     let gpu = gpu(client)?;
     let mut plans = Vec::new();
     let mut windows = Vec::new();
-    for sums in [QuerySums::Atomic, QuerySums::Owned] {
-        let plan = choose_backward(problem, gpu, sums)?;
+    for (path, plan) in candidates(args, problem, gpu)? {
+        let sums = plan.config.query_sums();
         let launch = move |at: usize| {
             let tensors = sets[at % SETS].clone();
             backward(client, problem, tensors, sums, Some(plan))?;
@@ -109,17 +123,73 @@ fn measure_problem<E: KernelElement>(
         }
         // O and LSE of set 0 stay in the pool; they are as good for another set's time.
         verify_last_head(client, pool, problem, plan)?;
-        plans.push(plan);
+        plans.push((path, plan));
         windows.push(Window::queued(client, Box::new(launch), WINDOW_MS)?);
     }
     interleave(&mut windows, args.rounds)?;
-    let row = |(plan, window): (&BwdPlan, Window<'_>)| {
+    let row = |((path, plan), window): (&(EngineArg, BwdPlan), Window<'_>)| {
         let deterministic = match plan.config.query_sums() {
             QuerySums::Atomic => "",
             QuerySums::Owned => "deterministic, ",
         };
         let note = format!("{deterministic}{}, section {}", plan.config, plan.section);
-        Row::backward("cubecl", problem, note, window.ms)
+        Row::backward(path.name(), problem, note, window.ms)
     };
     Ok(plans.iter().zip(windows).map(row).collect())
+}
+
+/// What is measured for `problem`: with both ways to sum dQ, forced plans or the chosen.
+fn candidates(
+    args: &BackwardArgs,
+    problem: &Problem,
+    gpu: Gpu,
+) -> Result<Vec<(EngineArg, BwdPlan)>> {
+    let mut plans = Vec::new();
+    for &path in &args.paths {
+        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+            match path {
+                EngineArg::Cubecl => plans.push((path, choose_backward(problem, gpu, sums)?)),
+                EngineArg::Hopper => {
+                    let forced = hopper_plans(args, problem, gpu, sums)?;
+                    plans.extend(forced.into_iter().map(|plan| (path, plan)));
+                }
+                EngineArg::Cute => bail!("the CuTe kernels have no backward"),
+            }
+        }
+    }
+    Ok(plans)
+}
+
+/// Plans of the kernels for SM90.
+fn hopper_plans(
+    args: &BackwardArgs,
+    problem: &Problem,
+    gpu: Gpu,
+    sums: QuerySums,
+) -> Result<Vec<BwdPlan>> {
+    let chosen = choose_backward_sm90(problem, gpu, sums)?;
+    let mut configs = vec![chosen.config];
+    if !args.sm90_tile.is_empty() {
+        let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
+        let instructions = chosen.config.instructions();
+        let config = |tile: &Sm90TileArg| {
+            let tile = tile.warpgroups();
+            BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile)
+                .map(|config| config.with_query_sums(sums))
+        };
+        configs = args
+            .sm90_tile
+            .iter()
+            .map(config)
+            .collect::<Result<_, _>>()?;
+    }
+    let plan = |config| BwdPlan { config, ..chosen };
+    let of_loads = |config: BwdConfig| match args.loads.is_empty() {
+        true => vec![plan(config)],
+        false => {
+            let loads = args.loads.iter().map(|loads| loads.loads());
+            loads.map(|loads| plan(config.with_loads(loads))).collect()
+        }
+    };
+    Ok(configs.into_iter().flat_map(of_loads).collect())
 }

@@ -1,7 +1,8 @@
 //! The kernels of the backward pass, one page each.
 
-use super::{PtxArgs, case, print_figures, print_table};
-use anyhow::{Context, Result, anyhow};
+use super::{PtxArgs, case, hopper, print_figures, print_table};
+use crate::engine::EngineArg;
+use anyhow::{Context, Result, anyhow, bail};
 use fa2_cubecl::offline::backward::{BwdKernel, compile};
 use fa2_cubecl::{BwdPlan, Dtype, Gpu, LseGradient, QuerySums, choose_backward};
 use fa2_machine::{BackwardInputs, BackwardKernels, KernelElement};
@@ -15,6 +16,11 @@ pub(super) fn run(args: &PtxArgs) -> Result<()> {
         true => QuerySums::Owned,
         false => QuerySums::Atomic,
     };
+    match args.engine {
+        EngineArg::Cubecl => {}
+        EngineArg::Hopper => return hopper::run_backward(args, sums),
+        EngineArg::Cute => bail!("the CuTe kernels have no backward"),
+    }
     let plan = choose_backward(&args.config.problem(), Gpu::of_capability(args.sm), sums)?;
     println!("backward, {}, sm_{}", plan.config, args.sm);
     for kernel in BwdKernel::of(&plan, LseGradient::Zero) {

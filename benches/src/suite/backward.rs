@@ -1,7 +1,9 @@
 //! The backward kernels against the f64 oracle of the gradients: poisoned outputs, repeats, and the
 //! op's gradients through Burn.
 
+use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
+use crate::suite::plans::{HOPPER_MOST_COLUMNS, hopper_backward};
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
 use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention_with_lse};
@@ -9,7 +11,7 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::{
     BwdPlan, BwdTensors, FwdTensors, Gpu, Problem, QuerySums, TensorRef, backward, choose_backward,
-    forward,
+    choose_backward_sm90, forward,
 };
 use fa2_machine::{KernelElement, problem};
 use fa2_testing::gradient::{ExpectedGradients, Operands};
@@ -48,12 +50,14 @@ pub fn check<E: KernelElement + BurnElement>(
         let loaded = Loaded::<E>::new(client, case);
         let dtype = <E as fa2_testing::Element>::NAME;
         if is_kernel_case(case) {
-            for sums in [QuerySums::Atomic, QuerySums::Owned] {
-                let result = choose_backward(&loaded.problem, gpu, sums)
-                    .map_err(|error| error.to_string())
-                    .and_then(|plan| loaded.conforms(client, plan));
-                tally.record(format!("{dtype} {case} [backward, {sums:?}]"), result);
+            for (name, plan) in plans(&loaded.problem, gpu, args) {
+                let result = plan.and_then(|plan| loaded.conforms(client, plan));
+                tally.record(format!("{dtype} {case} [{name}]"), result);
             }
+        }
+        // The op chooses its kernels itself.
+        if !args.engines().any(|engine| engine == EngineArg::Cubecl) {
+            continue;
         }
         for deterministic in [false, true] {
             let result = op(case, &loaded, deterministic, &device);
@@ -61,6 +65,31 @@ pub fn check<E: KernelElement + BurnElement>(
             tally.record(format!("{dtype} {case} [op's gradients{mode}]"), result);
         }
     }
+}
+
+/// What is checked for `problem`, with its name: of each engine that has a backward the chosen plans with both
+/// ways to sum dQ, and forced ones.
+fn plans(problem: &Problem, gpu: Gpu, args: &SuiteArgs) -> Vec<(String, Result<BwdPlan, String>)> {
+    let mut plans = Vec::new();
+    for engine in args.engines() {
+        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+            let chosen = match engine {
+                EngineArg::Cubecl => choose_backward(problem, gpu, sums),
+                EngineArg::Hopper if problem.head_dim as u32 <= HOPPER_MOST_COLUMNS => {
+                    choose_backward_sm90(problem, gpu, sums)
+                }
+                EngineArg::Hopper | EngineArg::Cute => continue,
+            };
+            let chosen = chosen.map_err(|error| error.to_string());
+            plans.push((format!("{} backward, {sums:?}", engine.name()), chosen));
+        }
+        if engine == EngineArg::Hopper && !args.chosen_only {
+            let forced = hopper_backward(problem, gpu).into_iter();
+            plans
+                .extend(forced.map(|plan| (format!("hopper backward, {}", plan.config), Ok(plan))));
+        }
+    }
+    plans
 }
 
 /// Cases that the kernels take as they are; the op pads or answers the rest itself.
@@ -73,14 +102,10 @@ fn is_kernel_case(case: &Case) -> bool {
 pub fn check_repeats(client: &Client, gpu: Gpu, args: &SuiteArgs, tally: &mut Tally) {
     for case in REPEATS.iter().filter(|case| args.selects(case)) {
         let loaded = Loaded::<f16>::new(client, case);
-        for sums in [QuerySums::Atomic, QuerySums::Owned] {
-            let result = choose_backward(&loaded.problem, gpu, sums)
-                .map_err(|error| error.to_string())
-                .and_then(|plan| loaded.repeats(client, plan, args.repeats()));
-            tally.record(
-                format!("{case} [backward, {sums:?}, {} repeats]", args.repeats()),
-                result,
-            );
+        for (name, plan) in plans(&loaded.problem, gpu, args) {
+            let result = plan.and_then(|plan| loaded.repeats(client, plan, args.repeats()));
+            let repeats = args.repeats();
+            tally.record(format!("{case} [{name}, {repeats} repeats]"), result);
         }
     }
 }

@@ -3,8 +3,9 @@
 //! stages; of the CuTe kernels all that serve.
 
 use fa2_cubecl::{
-    Dtype, FwdConfig, FwdPlan, FwdSm90Config, FwdSm90Plan, FwdSm90Tile, Gpu, Mask, MaskKind,
-    Problem, Rescale, RowCopy, Tile, Turns, compiled_head_dim,
+    BwdConfig, BwdPlan, BwdTile, Dtype, FwdConfig, FwdPlan, FwdSm90Config, FwdSm90Plan,
+    FwdSm90Tile, Gpu, Instructions, Loads, Mask, MaskKind, Problem, Rescale, RowCopy, Tile, Turns,
+    compiled_head_dim,
 };
 use fa2_cute::{Family, KernelInfo};
 
@@ -93,6 +94,36 @@ pub fn hopper(problem: &Problem, gpu: Gpu) -> Vec<FwdSm90Plan> {
                 let config = config.with_rescale(Rescale::Eager).with_turns(Turns::Free);
                 plans.push(FwdSm90Plan { config, section });
             }
+        }
+    }
+    plans
+}
+
+/// Columns up to which the backward kernels for SM90 serve.
+pub const HOPPER_MOST_COLUMNS: u32 = 128;
+
+/// Tiles of the backward kernels for SM90: (block_m, block_n, stages). Those that a head size can't have are
+/// left out.
+const SM90_BACKWARD_TILES: [(u32, u32, u32); 3] = [(64, 64, 2), (64, 128, 2), (128, 128, 2)];
+
+/// Plans of the suite for the backward of `problem` by the kernels for SM90: other tiles than the chosen, and
+/// both kinds of loads.
+#[must_use]
+pub fn hopper_backward(problem: &Problem, gpu: Gpu) -> Vec<BwdPlan> {
+    let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
+    let mut plans = Vec::new();
+    for (block_m, block_n, stages) in SM90_BACKWARD_TILES {
+        let tile = BwdTile::warpgroups(block_m, block_n, stages);
+        let instructions = Instructions::Sm90a;
+        let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile);
+        let Ok(config) = config else { continue };
+        // Sums, S and dP of a lane must leave registers for the rest.
+        if config.shared_bytes() <= gpu.shared_bytes && config.head_dim() + block_m <= 192 {
+            plans.extend([Loads::Thread, Loads::Warpgroup].map(|loads| BwdPlan {
+                config: config.with_loads(loads),
+                section: stages,
+                queries: None,
+            }));
         }
     }
     plans
