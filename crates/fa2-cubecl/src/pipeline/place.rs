@@ -34,12 +34,12 @@ impl Place {
     /// The next block.
     pub fn advance(&mut self) {
         if comptime!(self.stages == 1) {
-            self.parity[0] = self.parity[0] ^ 1u32;
+            self.parity[0] ^= 1u32;
         } else {
             let next = self.tile[0] + 1;
             let wraps = next == comptime!(self.stages);
             self.tile[0] = select(wraps, 0u32, next);
-            self.parity[0] = self.parity[0] ^ select(wraps, 1u32, 0u32);
+            self.parity[0] ^= select(wraps, 1u32, 0u32);
         }
     }
 

@@ -164,7 +164,7 @@ impl QueryRing {
     )]
     pub fn release(&self, stage: u32) {
         if comptime!(self.config.loads() == Loads::Warpgroup) {
-            if unit_position() % WARP == 0 {
+            if unit_position().is_multiple_of(WARP) {
                 let empty = comptime!(self.config.empty());
                 // Orders: this warp's reads of the block < the copies of a later one over it.
                 mbarrier_arrive(self.barriers_of(stage), empty);
