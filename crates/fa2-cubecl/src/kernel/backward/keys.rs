@@ -12,9 +12,8 @@
 //! dO --s2r.trans-----------------> B  ┴ mma -> dV      Q -> B.T   ┴ mma -> dK      K -> B.T   ┴ mma -> dQ
 //! ```
 
-use crate::config::backward::{BwdConfig, Instructions, QuerySums, TERM_BYTES};
+use crate::config::backward::{BwdConfig, QuerySums, TERM_BYTES};
 use crate::config::{MMA_K, WARP};
-use crate::copy::atom::{Accumulator4, r2g_add, r2g_add_x4};
 use crate::copy::g2s::RowCopier;
 use crate::copy::r2s_block::R2sBlock;
 use crate::copy::s2r::{Operand, S2r};
@@ -23,6 +22,7 @@ use crate::kernel::backward::epilogue;
 use crate::kernel::backward::pipeline::{QueryPipeline, copy_keys};
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, key_tile};
 use crate::kernel::backward::scores::differentiate;
+use crate::kernel::backward::sums;
 use crate::mask::{self, BlockKind};
 use crate::mma::accumulator::Accumulator;
 use crate::mma::gemm::{KPart, a_fragment, gemm_rs, gemm_ss, gemm_ss_part, p_view};
@@ -320,10 +320,6 @@ fn multiply_others(state: &mut State, #[comptime] config: BwdConfig) {
 }
 
 /// Adds `dS K` of this block to the sums of dQ.
-///
-/// They lie as the registers do, [query block, warp, register, lane], with as many neighbouring registers
-/// of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous.
-/// Nobody reads them but `convert`.
 #[cube]
 fn add_to_queries(
     views: &Views,
@@ -343,33 +339,5 @@ fn add_to_queries(
     let head = work.head_kv * shape.group_size + pipeline.head[0];
     let head_index = work.batch * shape.heads_q + head;
     let block = head_index as u64 * shape.m_blocks as u64 + (work.first + pipeline.block[0]) as u64;
-    let target = sums + sums_offset(block, config);
-    #[unroll]
-    for group in 0..comptime!(acc_dq.layout.len() / config.sums_at_once() as usize) {
-        if comptime!(config.instructions() == Instructions::Sm90) {
-            let sums = Accumulator4 {
-                x: acc_dq.values[comptime!(4 * group)],
-                y: acc_dq.values[comptime!(4 * group + 1)],
-                z: acc_dq.values[comptime!(4 * group + 2)],
-                w: acc_dq.values[comptime!(4 * group + 3)],
-            };
-            r2g_add_x4(target, comptime!(group as u32 * 16 * WARP), &sums);
-        } else {
-            r2g_add(
-                target,
-                comptime!(group as u32 * 4 * WARP),
-                acc_dq.values[group],
-            );
-        }
-    }
-}
-
-/// Byte offset of this lane's first sum of query block `block`, among those of all heads.
-#[cube]
-pub(crate) fn sums_offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
-    let unit = unit_position();
-    let warp_words = comptime!(config.query_layout().len() as u32 * WARP);
-    let block_bytes = comptime!((config.block_m() * config.head_dim()) as u64 * 4);
-    let lane_words = unit % WARP * comptime!(config.sums_at_once());
-    block * block_bytes + ((unit / WARP * warp_words + lane_words) * 4) as u64
+    sums::add(&acc_dq, sums + sums::offset(block, config), config);
 }
