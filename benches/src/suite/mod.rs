@@ -51,8 +51,9 @@ pub struct SuiteArgs {
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
-    /// Only a share of the cases, "I/N" with I from 1 to N: those of N runs side by side, on one GPU or on
-    /// several, are all cases. Cases that share kernels stay together.
+    /// Only a share of the grid's cases, "I/N" with I from 1 to N: those of N runs side by side, on one GPU
+    /// or on several, are all of them. Cases that share kernels stay together. Checks outside the grid run
+    /// in every share.
     #[arg(long, default_value = "1/1")]
     shard: Shard,
     /// Element types to check.
