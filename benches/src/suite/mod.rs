@@ -2,6 +2,7 @@
 
 pub mod article;
 pub mod backward;
+pub mod choice;
 pub mod conformance;
 pub mod extras;
 pub mod fragment_map;
@@ -146,6 +147,7 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Op) {
         op::check_threads(args, &mut tally);
         op::check_devices(args, &mut tally);
+        choice::check(args, &mut tally);
         extras::check(args, &mut tally);
     }
     if args.has(Part::Backward) {
