@@ -54,14 +54,6 @@ pub fn refusal_of_sm90(
     strides: [[usize; 3]; 3],
     gpu: Gpu,
 ) -> Option<Sm90Refusal> {
-    if !gpu.is_sm90() {
-        return Some(Sm90Refusal::Capability(gpu.sm));
-    }
-    let bytes = plan.config.shared_bytes();
-    if bytes > gpu.shared_bytes {
-        let limit = gpu.shared_bytes;
-        return Some(Sm90Refusal::SharedMemory { bytes, limit });
-    }
     let Problem {
         batch,
         heads_q,
@@ -70,18 +62,35 @@ pub fn refusal_of_sm90(
         seq_k,
         ..
     } = *problem;
-    let sizes = [
-        ("q", [batch, heads_q, seq_q]),
-        ("k", [batch, heads_kv, seq_k]),
-        ("v", [batch, heads_kv, seq_k]),
+    let [q, k, v] = strides;
+    let tensors = [
+        ("q", [batch, heads_q, seq_q], q),
+        ("k", [batch, heads_kv, seq_k], k),
+        ("v", [batch, heads_kv, seq_k], v),
     ];
-    sizes
-        .into_iter()
-        .zip(strides)
-        .find_map(|((tensor, sizes), strides)| {
-            let bytes = unmappable_stride(sizes, strides)?;
-            Some(Sm90Refusal::Stride { tensor, bytes })
-        })
+    refusal_of(plan.config.shared_bytes(), &tensors, gpu)
+}
+
+/// Why kernels of `shared_bytes` that read `tensors` by maps don't run on `gpu`, if so: names, sizes and
+/// strides in elements, the last two of batch entries, heads and rows.
+pub(crate) fn refusal_of(
+    shared_bytes: u32,
+    tensors: &[(&'static str, [usize; 3], [usize; 3])],
+    gpu: Gpu,
+) -> Option<Sm90Refusal> {
+    if !gpu.is_sm90() {
+        return Some(Sm90Refusal::Capability(gpu.sm));
+    }
+    if shared_bytes > gpu.shared_bytes {
+        return Some(Sm90Refusal::SharedMemory {
+            bytes: shared_bytes,
+            limit: gpu.shared_bytes,
+        });
+    }
+    tensors.iter().find_map(|&(tensor, sizes, strides)| {
+        let bytes = unmappable_stride(sizes, strides)?;
+        Some(Sm90Refusal::Stride { tensor, bytes })
+    })
 }
 
 /// The first stride in bytes that a tensor map can't hold, if any. `sizes` and `strides`, these in elements, of
