@@ -13,6 +13,7 @@ pub mod op;
 pub mod ordering;
 pub mod plans;
 pub mod repeat;
+pub mod shard;
 pub mod strides;
 pub mod tally;
 
@@ -26,6 +27,7 @@ use fa2_cubecl::Gpu;
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
+use shard::Shard;
 use tally::Tally;
 
 /// Run the conformance suite on an NVIDIA GPU.
@@ -50,6 +52,11 @@ pub struct SuiteArgs {
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
+    /// Only a share of the grid's cases, "I/N" with I from 1 to N: those of N runs side by side, on one GPU
+    /// or on several, are all of them. Cases that share kernels stay together. Checks outside the grid run
+    /// in every share.
+    #[arg(long, default_value = "1/1")]
+    shard: Shard,
     /// Element types to check.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [DtypeArg::F16, DtypeArg::Bf16])]
     dtypes: Vec<DtypeArg>,
@@ -101,7 +108,8 @@ impl SuiteArgs {
     }
 
     fn selects(&self, case: &fa2_testing::Case) -> bool {
-        case.name.contains(&self.filter)
+        self.shard.holds(case)
+            && case.name.contains(&self.filter)
             && self.max_products.is_none_or(|most| case.products() <= most)
     }
 }

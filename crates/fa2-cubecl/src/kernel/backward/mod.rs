@@ -29,3 +29,4 @@ pub mod preprocess;
 pub mod queries;
 pub(crate) mod scheduler;
 mod scores;
+mod sums;
