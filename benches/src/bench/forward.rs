@@ -9,7 +9,7 @@ use crate::bench::shape::paper;
 use crate::bench::stock;
 use crate::bench::verify::verify;
 use crate::bench::window::{Window, interleave};
-use crate::engine::{Engine, EngineArg};
+use crate::engine::{Engine, EngineArg, asked_or_there};
 use anyhow::Result;
 use clap::Args;
 use cubecl::client::Client;
@@ -26,8 +26,8 @@ const WINDOW_MS: f64 = 20.0;
 /// Options of `fa2-bench forward`.
 #[derive(Debug, Args)]
 pub struct ForwardArgs {
-    /// Implementations.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl"])]
+    /// Implementations; without it, all that this build has and the GPU runs.
+    #[arg(long, value_enum, value_delimiter = ',')]
     paths: Vec<EngineArg>,
     /// Element types.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
@@ -113,7 +113,7 @@ fn measure_type<E: KernelElement>(
 /// Kernels to measure: forced ones, or the chosen.
 fn engines(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<Engine>> {
     let mut engines = Vec::new();
-    for path in &args.paths {
+    for path in asked_or_there(&args.paths, gpu(client)?.sm) {
         match path {
             EngineArg::Cubecl => {
                 let plans = plans(client, args, problem)?;
