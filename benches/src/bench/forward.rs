@@ -9,7 +9,7 @@ use crate::bench::shape::paper;
 use crate::bench::stock;
 use crate::bench::verify::verify;
 use crate::bench::window::{Window, interleave};
-use crate::engine::{Engine, EngineArg};
+use crate::engine::{Engine, EngineArg, asked_or_there};
 use anyhow::Result;
 use clap::Args;
 use cubecl::client::Client;
@@ -26,8 +26,8 @@ const WINDOW_MS: f64 = 20.0;
 /// Options of `fa2-bench forward`.
 #[derive(Debug, Args)]
 pub struct ForwardArgs {
-    /// Implementations.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl"])]
+    /// Implementations; without it, all that this build has and the GPU runs.
+    #[arg(long, value_enum, value_delimiter = ',')]
     paths: Vec<EngineArg>,
     /// Element types.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
@@ -85,7 +85,8 @@ pub fn run(args: &ForwardArgs) -> Result<()> {
         rows.extend(new);
         machine.keep(&rows, &method, out)
     };
-    for pass in passes(args) {
+    let paths = asked_or_there(&args.paths, gpu(&machine.client)?.sm);
+    for pass in passes(paths, args.stock) {
         for &dtype in &args.dtypes {
             let measure = match dtype {
                 DtypeArg::F16 => measure_type::<f16>,
@@ -106,12 +107,8 @@ struct Pass {
 
 /// Engines on wgmma sit at the power limit: in turn with them, one on mma.sync would be measured at their
 /// clocks. So they have a pass of their own.
-fn passes(args: &ForwardArgs) -> Vec<Pass> {
-    let (hopper, others): (Vec<_>, Vec<_>) = args
-        .paths
-        .iter()
-        .partition(|path| matches!(path, EngineArg::Hopper));
-    let mut stock = args.stock;
+fn passes(paths: impl Iterator<Item = EngineArg>, mut stock: Option<usize>) -> Vec<Pass> {
+    let (hopper, others): (Vec<_>, Vec<_>) = paths.partition(|path| *path == EngineArg::Hopper);
     [others, hopper]
         .into_iter()
         .filter(|paths| !paths.is_empty())

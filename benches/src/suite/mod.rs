@@ -2,6 +2,7 @@
 
 pub mod article;
 pub mod backward;
+pub mod choice;
 pub mod conformance;
 pub mod extras;
 pub mod fragment_map;
@@ -17,7 +18,7 @@ pub mod strides;
 pub mod tally;
 
 use crate::arguments::DtypeArg;
-use crate::engine::{EngineArg, has_cute, is_there};
+use crate::engine::{EngineArg, asked_or_there, has_cute};
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Element as BurnElement;
 use clap::{Parser, ValueEnum};
@@ -98,12 +99,7 @@ impl SuiteArgs {
     }
 
     fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
-        let all = [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute];
-        let asked = move |engine: &EngineArg| match self.engines.is_empty() {
-            true => is_there(*engine, self.sm),
-            false => self.engines.contains(engine),
-        };
-        all.into_iter().filter(asked)
+        asked_or_there(&self.engines, self.sm)
     }
 
     fn selects(&self, case: &fa2_testing::Case) -> bool {
@@ -154,6 +150,7 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Op) {
         op::check_threads(args, &mut tally);
         op::check_devices(args, &mut tally);
+        choice::check(args, &mut tally);
         extras::check(args, &mut tally);
     }
     if args.has(Part::Backward) {

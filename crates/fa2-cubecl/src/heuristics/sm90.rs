@@ -9,8 +9,16 @@ use crate::problem::{Dtype, Problem};
 use crate::tensor::map::STRIDE_LIMIT;
 use serde::{Deserialize, Serialize};
 
-/// The compute capability whose instructions the kernels are made of; newer ones have others.
+/// The compute capability whose instructions the kernels are made of.
 const SM: u32 = 90;
+
+impl Gpu {
+    /// Whether it has the instructions of the kernels for SM90: newer ones have others.
+    #[must_use]
+    pub const fn is_sm90(self) -> bool {
+        self.sm == SM
+    }
+}
 
 /// How a forward pass runs on SM90: the kernel, and the order of its cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,14 +54,6 @@ pub fn refusal_of_sm90(
     strides: [[usize; 3]; 3],
     gpu: Gpu,
 ) -> Option<Sm90Refusal> {
-    if gpu.sm != SM {
-        return Some(Sm90Refusal::Capability(gpu.sm));
-    }
-    let bytes = plan.config.shared_bytes();
-    if bytes > gpu.shared_bytes {
-        let limit = gpu.shared_bytes;
-        return Some(Sm90Refusal::SharedMemory { bytes, limit });
-    }
     let Problem {
         batch,
         heads_q,
@@ -62,20 +62,48 @@ pub fn refusal_of_sm90(
         seq_k,
         ..
     } = *problem;
-    let sizes = [
-        ("q", [batch, heads_q, seq_q]),
-        ("k", [batch, heads_kv, seq_k]),
-        ("v", [batch, heads_kv, seq_k]),
+    let [q, k, v] = strides;
+    let tensors = [
+        ("q", [batch, heads_q, seq_q], q),
+        ("k", [batch, heads_kv, seq_k], k),
+        ("v", [batch, heads_kv, seq_k], v),
     ];
-    sizes
-        .into_iter()
-        .zip(strides)
-        .flat_map(|((tensor, sizes), strides)| {
-            let stepped = sizes.into_iter().zip(strides).filter(|(size, _)| *size > 1);
-            stepped.map(move |(_, stride)| (tensor, stride as u64 * u64::from(Dtype::BYTES)))
-        })
-        .find(|(_, bytes)| *bytes >= STRIDE_LIMIT)
-        .map(|(tensor, bytes)| Sm90Refusal::Stride { tensor, bytes })
+    refusal_of(plan.config.shared_bytes(), &tensors, gpu)
+}
+
+/// Why kernels of `shared_bytes` that read `tensors` by maps don't run on `gpu`, if so: names, sizes and
+/// strides in elements, the last two of batch entries, heads and rows.
+pub(crate) fn refusal_of(
+    shared_bytes: u32,
+    tensors: &[(&'static str, [usize; 3], [usize; 3])],
+    gpu: Gpu,
+) -> Option<Sm90Refusal> {
+    if !gpu.is_sm90() {
+        return Some(Sm90Refusal::Capability(gpu.sm));
+    }
+    if shared_bytes > gpu.shared_bytes {
+        return Some(Sm90Refusal::SharedMemory {
+            bytes: shared_bytes,
+            limit: gpu.shared_bytes,
+        });
+    }
+    tensors.iter().find_map(|&(tensor, sizes, strides)| {
+        let bytes = unmappable_stride(sizes, strides)?;
+        Some(Sm90Refusal::Stride { tensor, bytes })
+    })
+}
+
+/// The first stride in bytes that a tensor map can't hold, if any. `sizes` and `strides`, these in elements, of
+/// batch entries, heads and rows.
+///
+/// NVIDIA documents strides from 16 bytes up, so a tensor that repeats its rows is none for a map.
+#[must_use]
+pub fn unmappable_stride(sizes: [usize; 3], strides: [usize; 3]) -> Option<u64> {
+    // A dimension of size 1 is never stepped along: its stride says nothing.
+    let stepped = sizes.into_iter().zip(strides).filter(|(size, _)| *size > 1);
+    stepped
+        .map(|(_, stride)| stride as u64 * u64::from(Dtype::BYTES))
+        .find(|bytes| !(1..STRIDE_LIMIT).contains(bytes))
 }
 
 /// The tile for a head size.
@@ -96,3 +124,6 @@ const fn tile(columns: u32, _mask: MaskKind) -> FwdSm90Tile {
         stages: 2,
     }
 }
+
+#[cfg(test)]
+mod tests;

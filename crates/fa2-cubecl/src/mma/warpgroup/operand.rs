@@ -1,16 +1,11 @@
 //! A tile in shared memory as an operand: its descriptor, and the step from one product to the next.
 //!
-//! The tile is one of [`SmemTile`]: column atoms of 128-byte or 64-byte rows, their 16-byte chunks
-//! permuted by the row. Q and K are read along their rows: the summed index is contiguous. V is read
-//! across them: its rows are the summed index, and its columns, N of the product, are contiguous.
+//! Both are those of [`GmmaOperand`]. Q and K are read along their rows: the summed index is contiguous. V is
+//! read across them: its rows are the summed index, and its columns, N of the product, are contiguous.
 
-use crate::mma::warpgroup::atom::{DESCRIPTOR_UNIT, Major, SharedMatrix, SharedSwizzle, WGMMA_K};
-use crate::problem::Dtype;
+use crate::mma::warpgroup::atom::{DESCRIPTOR_UNIT, Major, SharedMatrix, WGMMA_K, shared_matrix};
 use cubecl::prelude::*;
-use cute_layout::SmemTile;
-
-/// Rows of a group that the swizzle permutes.
-const GROUP_ROWS: u32 = 8;
+use cute_layout::{GmmaOperand, SmemTile};
 
 /// A tile and the way it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,57 +17,30 @@ pub(crate) struct OperandForm {
 }
 
 impl OperandForm {
-    /// Bytes of an atom's row.
-    pub(crate) const fn row_bytes(&self) -> u32 {
-        self.tile.atom_cols() as u32 * Dtype::BYTES
+    /// The layout, descriptor and starts.
+    const fn operand(&self) -> GmmaOperand {
+        GmmaOperand::new(self.tile, self.major)
     }
 
-    /// Bytes of a column atom.
-    const fn atom_bytes(&self) -> u32 {
-        self.tile.rows() as u32 * self.row_bytes()
+    /// Bytes of an atom's row.
+    pub(crate) const fn row_bytes(&self) -> u32 {
+        self.tile.swizzle_mode().row_bytes() as u32
     }
 
     /// The matrix that one product reads.
     pub(crate) const fn matrix(&self) -> SharedMatrix {
-        SharedMatrix {
-            swizzle: swizzle(&self.tile),
-            major: self.major,
-            leading_bytes: match self.major {
-                // The atom's rows hold the depth of a product: there is no next atom.
-                Major::K => DESCRIPTOR_UNIT,
-                Major::Mn => self.atom_bytes(),
-            },
-            stride_bytes: GROUP_ROWS * self.row_bytes(),
-        }
+        shared_matrix(self.operand())
     }
 
     /// Products over the whole summed index.
     pub(crate) const fn steps(&self) -> u32 {
-        match self.major {
-            Major::K => self.tile.cols() as u32 / WGMMA_K,
-            Major::Mn => self.tile.rows() as u32 / WGMMA_K,
-        }
+        let [_, depth] = self.operand().extents();
+        depth as u32 / WGMMA_K
     }
 
     /// Bytes from the first product's operand to that of product `step`.
     pub(crate) const fn step_offset(&self, step: u32) -> u32 {
-        match self.major {
-            Major::K => {
-                let steps_per_atom = self.tile.atom_cols() as u32 / WGMMA_K;
-                step / steps_per_atom * self.atom_bytes()
-                    + step % steps_per_atom * WGMMA_K * Dtype::BYTES
-            }
-            Major::Mn => step * WGMMA_K * self.row_bytes(),
-        }
-    }
-}
-
-/// The permutation of a tile's chunks, as descriptors and tensor maps name it.
-pub(crate) const fn swizzle(tile: &SmemTile) -> SharedSwizzle {
-    if tile.atom_cols() as u32 * Dtype::BYTES == 128 {
-        SharedSwizzle::Bytes128
-    } else {
-        SharedSwizzle::Bytes64
+        self.operand().start(0, (step * WGMMA_K) as usize) as u32
     }
 }
 
@@ -108,68 +76,4 @@ impl Operand {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every element of the operand of each product, found from the descriptor as the ISA's canonical
-    /// layouts say, is where the tile has it.
-    #[test]
-    fn products_read_the_elements_of_the_tile() {
-        for (rows, cols) in [
-            (64, 64),
-            (128, 128),
-            (80, 256),
-            (128, 96),
-            (176, 128),
-            (16, 32),
-        ] {
-            let tile = SmemTile::new(rows, cols);
-            for major in [Major::K, Major::Mn] {
-                let form = OperandForm { tile, major };
-                for step in 0..form.steps() {
-                    check(&form, step);
-                }
-            }
-        }
-    }
-
-    fn check(form: &OperandForm, step: u32) {
-        let OperandForm { tile, major } = *form;
-        let matrix = form.matrix();
-        let depth = WGMMA_K as usize;
-        let width = match major {
-            Major::K => tile.rows(),
-            Major::Mn => tile.cols(),
-        };
-        for k in 0..depth {
-            for x in 0..width {
-                let (row, col) = match major {
-                    Major::K => (x, step as usize * depth + k),
-                    Major::Mn => (step as usize * depth + k, x),
-                };
-                // Along the contiguous index inside an atom's row; rows of 8 are a group.
-                let (contiguous, other) = match major {
-                    Major::K => (k, x),
-                    Major::Mn => (x, k),
-                };
-                let element = tile.atom_cols();
-                let address = form.step_offset(step) as usize
-                    + contiguous / element * matrix.leading_bytes as usize
-                    + contiguous % element * Dtype::BYTES as usize
-                    + other / 8 * matrix.stride_bytes as usize
-                    + other % 8 * form.row_bytes() as usize;
-                // The swizzle permutes addresses, not operands: bits 7.. select, bits 4.. change.
-                let bits = match matrix.swizzle {
-                    SharedSwizzle::Bytes64 => 0b11,
-                    SharedSwizzle::Bytes128 => 0b111,
-                };
-                let swizzled = address ^ ((address >> 7 & bits) << 4);
-                assert_eq!(
-                    swizzled,
-                    tile.offset(row, col) * Dtype::BYTES as usize,
-                    "{form:?} step {step} element ({row}, {col})"
-                );
-            }
-        }
-    }
-}
+mod tests;
