@@ -102,12 +102,12 @@ impl Place {
     /// The next block.
     pub fn advance(&mut self) {
         if comptime!(self.stages == 1) {
-            self.parity[0] = self.parity[0] ^ 1u32;
+            self.parity[0] ^= 1u32;
         } else {
             let next = self.tile[0] + 1;
             let wraps = next == comptime!(self.stages);
             self.tile[0] = select(wraps, 0u32, next);
-            self.parity[0] = self.parity[0] ^ select(wraps, 1u32, 0u32);
+            self.parity[0] ^= select(wraps, 1u32, 0u32);
         }
     }
 
@@ -237,7 +237,7 @@ impl Ring {
     /// Gives the block of `side` at `place` back: this warp's products have read it.
     pub fn release(&self, place: &Place, #[comptime] side: Side) {
         let empty = comptime!(self.config.barriers().empty(side));
-        if unit_position() % WARP == 0 {
+        if unit_position().is_multiple_of(WARP) {
             // Orders: this warp's reads of the block < the copy of a later one over it.
             mbarrier_arrive(self.barriers + place.tile[0] * MBARRIER_BYTES, empty);
         }
