@@ -7,9 +7,17 @@ import sys
 
 SHAPE = ("dtype", "b", "h", "hkv", "sq", "sk", "d", "causal")
 # The order of a table's columns.
-PATHS = ("cubecl", "cubecl_sm80", "cute", "torch_flash", "torch_cudnn", "fa2", "fa3", "fa4", "composed", "burn")
+PATHS = ("hopper", "cubecl", "cute", "torch_flash", "torch_cudnn", "fa2", "fa3", "fa4", "composed", "burn")
 # Ratios of a table.
-RATIOS = (("cubecl", "torch_flash"), ("cute", "torch_flash"), ("cubecl", "cute"), ("cubecl", "burn"))
+RATIOS = (
+    ("hopper", "torch_cudnn"),
+    ("hopper", "torch_flash"),
+    ("hopper", "cubecl"),
+    ("cubecl", "torch_flash"),
+    ("cute", "torch_flash"),
+    ("cubecl", "cute"),
+    ("cubecl", "burn"),
+)
 
 
 def read_record(path):

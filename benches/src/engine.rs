@@ -119,8 +119,33 @@ pub fn is_there(engine: EngineArg, sm: u32) -> bool {
     }
 }
 
+/// Those of `asked`, or, where none is, all that this build has and a GPU of compute capability `sm` runs.
+pub fn asked_or_there(asked: &[EngineArg], sm: u32) -> impl Iterator<Item = EngineArg> + '_ {
+    EngineArg::value_variants()
+        .iter()
+        .copied()
+        .filter(move |engine| match asked.is_empty() {
+            true => is_there(*engine, sm),
+            false => asked.contains(engine),
+        })
+}
+
 /// Whether this build holds the CUDA C++ kernels.
 #[must_use]
 pub fn has_cute() -> bool {
     fa2_cute::kernels().iter().any(|kernel| kernel.is_built)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hopper_is_there_on_its_capability_alone_and_where_it_is_asked_for() {
+        let there = |sm| asked_or_there(&[], sm).any(|engine| engine == EngineArg::Hopper);
+        assert!(there(90));
+        assert!(![80, 89, 100, 120].into_iter().any(there));
+        let asked: Vec<_> = asked_or_there(&[EngineArg::Hopper], 80).collect();
+        assert_eq!(asked, [EngineArg::Hopper]);
+    }
 }

@@ -7,12 +7,12 @@ use crate::bench::pool::Pool;
 use crate::bench::record::Row;
 use crate::bench::verify::verify;
 use crate::bench::window::{Launch, Window, interleave};
-use crate::engine::{Engine, EngineArg, has_cute};
+use crate::engine::{Engine, EngineArg, asked_or_there, has_cute};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use cubecl::client::Client;
 use fa2_cubecl::{
-    Alignment, Dtype, FwdConfig, FwdPlan, FwdTensors, Mask, MaskKind, Problem, Rescale, Tile,
+    Alignment, Dtype, FwdConfig, FwdPlan, FwdTensors, Mask, MaskKind, Problem, Rescale, Tile, gpu,
 };
 use fa2_cute::KernelInfo;
 use half::f16;
@@ -35,8 +35,9 @@ const FORWARDS: usize = 100;
 /// Options of `fa2-bench article`.
 #[derive(Debug, Args)]
 pub struct ArticleArgs {
-    /// Implementations; `cute` is the article's own kernel and the general one.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl", "cute"])]
+    /// Implementations, `cute` the article's own kernel and the general one; without it, all that this
+    /// build has and the GPU runs.
+    #[arg(long, value_enum, value_delimiter = ',')]
     paths: Vec<EngineArg>,
     /// Rounds; the median counts.
     #[arg(long, default_value_t = 9)]
@@ -136,10 +137,10 @@ impl fmt::Display for Contestant {
     }
 }
 
-/// On either path the article's tile with 2 and with 3 stages, and what the heuristics choose.
-fn contestants(paths: &[EngineArg], causal: bool) -> Result<Vec<Contestant>> {
+/// On each path the article's tile with 2 and with 3 stages, where it has one, and what the heuristics choose.
+fn contestants(paths: impl Iterator<Item = EngineArg>, causal: bool) -> Result<Vec<Contestant>> {
     let mut contestants = Vec::new();
-    for &path in paths {
+    for path in paths {
         for stages in [2, 3] {
             contestants.push(match path {
                 EngineArg::Cubecl => {
@@ -181,7 +182,8 @@ fn measure(
 ) -> Result<Vec<Row>> {
     let tensors = pool.tensors(problem, 0);
     let tensors = &tensors;
-    let mut contestants = contestants(&args.paths, problem.mask != Mask::None)?;
+    let paths = asked_or_there(&args.paths, gpu(client)?.sm);
+    let mut contestants = contestants(paths, problem.mask != Mask::None)?;
     let mut windows = Vec::new();
     for contestant in &mut contestants {
         *contestant = contestant.launch(client, problem, tensors)?;

@@ -4,12 +4,12 @@
 //! does with whatever kernel it runs first.
 
 use crate::arguments::{ConfigArgs, DtypeArg};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineArg};
 use crate::suite::loaded::Loaded;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use cubecl::future::block_on;
-use fa2_cubecl::{FwdConfig, FwdPlan, Tile};
+use fa2_cubecl::{FwdConfig, FwdPlan, FwdSm90Plan, Tile};
 use fa2_machine::KernelElement;
 use fa2_testing::{Case, Causal, inputs};
 use half::{bf16, f16};
@@ -20,6 +20,9 @@ use std::time::Instant;
 pub struct FirstCallArgs {
     #[command(flatten)]
     config: ConfigArgs,
+    /// Whose kernel: cubecl or hopper.
+    #[arg(long, value_enum, default_value = "cubecl")]
+    engine: EngineArg,
 }
 
 /// Runs `fa2-bench first-call`.
@@ -28,17 +31,26 @@ pub struct FirstCallArgs {
 /// Where there is no usable GPU.
 pub fn run(args: &FirstCallArgs) -> Result<()> {
     match args.config.dtype {
-        DtypeArg::F16 => measure::<f16>(&args.config),
-        DtypeArg::Bf16 => measure::<bf16>(&args.config),
+        DtypeArg::F16 => measure::<f16>(args),
+        DtypeArg::Bf16 => measure::<bf16>(args),
     }
 }
 
-fn measure<E: KernelElement>(config: &ConfigArgs) -> Result<()> {
+fn measure<E: KernelElement>(args: &FirstCallArgs) -> Result<()> {
+    let config = &args.config;
     let client = cubecl::Device::cuda(0).context("no CUDA device")?.client();
     let gpu = fa2_cubecl::gpu(&client)?;
-    let plan = FwdPlan {
-        config: config.config(gpu)?,
-        section: 1,
+    let section = 1;
+    let engine = match args.engine {
+        EngineArg::Cubecl => {
+            let config = config.config(gpu)?;
+            Engine::CubeCl(Some(FwdPlan { config, section }))
+        }
+        EngineArg::Hopper => {
+            let config = config.sm90()?;
+            Engine::Hopper(Some(FwdSm90Plan { config, section }))
+        }
+        EngineArg::Cute => bail!("--engine cute: nothing is compiled at its first call"),
     };
     let causal = if config.causal {
         Causal::BottomRight
@@ -57,24 +69,23 @@ fn measure<E: KernelElement>(config: &ConfigArgs) -> Result<()> {
         stages: 1,
     };
     let opening = FwdPlan {
-        config: FwdConfig::new(E::DTYPE, config.d, plan.config.mask(), opening)?,
-        section: 1,
+        config: FwdConfig::new(E::DTYPE, config.d, loaded.problem.mask.into(), opening)?,
+        section,
     };
     let calls = [
-        ("first kernel of the process", opening),
-        ("first call", plan),
-        ("second call", plan),
+        ("first kernel of the process", Engine::CubeCl(Some(opening))),
+        ("first call", engine),
+        ("second call", engine),
     ];
-    for (name, plan) in calls {
+    for (name, engine) in calls {
         let started = Instant::now();
-        Engine::CubeCl(Some(plan))
+        engine
             .launch(&client, &loaded.problem, &tensors)
             .map_err(anyhow::Error::msg)?;
         sync()?;
         println!(
-            "{name}: {:.1} ms ({})",
+            "{name}: {:.1} ms ({engine})",
             started.elapsed().as_secs_f64() * 1e3,
-            plan.config
         );
     }
     Ok(())

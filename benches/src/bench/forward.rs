@@ -9,7 +9,7 @@ use crate::bench::shape::paper;
 use crate::bench::stock;
 use crate::bench::verify::verify;
 use crate::bench::window::{Window, interleave};
-use crate::engine::{Engine, EngineArg};
+use crate::engine::{Engine, EngineArg, asked_or_there};
 use anyhow::Result;
 use clap::Args;
 use cubecl::client::Client;
@@ -26,8 +26,8 @@ const WINDOW_MS: f64 = 20.0;
 /// Options of `fa2-bench forward`.
 #[derive(Debug, Args)]
 pub struct ForwardArgs {
-    /// Implementations.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["cubecl"])]
+    /// Implementations; without it, all that this build has and the GPU runs.
+    #[arg(long, value_enum, value_delimiter = ',')]
     paths: Vec<EngineArg>,
     /// Element types.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["f16", "bf16"])]
@@ -76,7 +76,7 @@ pub struct ForwardArgs {
 pub fn run(args: &ForwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
     let method = format!(
-        "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, kernels interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous, LSE written",
+        "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, kernels interleaved and rotating (those on wgmma among themselves), after a warm-up window; inputs N(0,1), contiguous, LSE written",
         args.rounds
     );
     let out = args.out.as_deref();
@@ -85,25 +85,51 @@ pub fn run(args: &ForwardArgs) -> Result<()> {
         rows.extend(new);
         machine.keep(&rows, &method, out)
     };
-    for &dtype in &args.dtypes {
-        match dtype {
-            DtypeArg::F16 => measure_type::<f16>(&machine.client, args, dtype, &mut keep)?,
-            DtypeArg::Bf16 => measure_type::<bf16>(&machine.client, args, dtype, &mut keep)?,
+    let paths = asked_or_there(&args.paths, gpu(&machine.client)?.sm);
+    for pass in passes(paths, args.stock) {
+        for &dtype in &args.dtypes {
+            let measure = match dtype {
+                DtypeArg::F16 => measure_type::<f16>,
+                DtypeArg::Bf16 => measure_type::<bf16>,
+            };
+            measure(&machine.client, args, &pass, dtype, &mut keep)?;
         }
     }
     machine.finish(&rows, &method, out)
 }
 
+/// What is measured in turn, round by round.
+struct Pass {
+    paths: Vec<EngineArg>,
+    /// The length at which Burn's own attention joins.
+    stock: Option<usize>,
+}
+
+/// Engines on wgmma sit at the power limit: in turn with them, one on mma.sync would be measured at their
+/// clocks. So they have a pass of their own.
+fn passes(paths: impl Iterator<Item = EngineArg>, mut stock: Option<usize>) -> Vec<Pass> {
+    let (hopper, others): (Vec<_>, Vec<_>) = paths.partition(|path| *path == EngineArg::Hopper);
+    [others, hopper]
+        .into_iter()
+        .filter(|paths| !paths.is_empty())
+        .map(|paths| Pass {
+            paths,
+            stock: stock.take(),
+        })
+        .collect()
+}
+
 fn measure_type<E: KernelElement>(
     client: &Client,
     args: &ForwardArgs,
+    pass: &Pass,
     dtype: DtypeArg,
     keep: &mut Keep<'_>,
 ) -> Result<()> {
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
     measure_each::<E>(client, &problems, keep, |pool, problem| {
-        let mut rows = measure_problem(client, args, pool, problem)?;
-        if args.stock == Some(problem.seq_q) {
+        let mut rows = measure_problem(client, args, &pass.paths, pool, problem)?;
+        if pass.stock == Some(problem.seq_q) {
             rows.push(stock::measure(problem, args.machine.device(), args.rounds)?);
         }
         Ok(rows)
@@ -111,9 +137,14 @@ fn measure_type<E: KernelElement>(
 }
 
 /// Kernels to measure: forced ones, or the chosen.
-fn engines(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<Engine>> {
+fn engines(
+    client: &Client,
+    args: &ForwardArgs,
+    paths: &[EngineArg],
+    problem: &Problem,
+) -> Result<Vec<Engine>> {
     let mut engines = Vec::new();
-    for path in &args.paths {
+    for path in paths {
         match path {
             EngineArg::Cubecl => {
                 let plans = plans(client, args, problem)?;
@@ -199,12 +230,13 @@ fn plans(client: &Client, args: &ForwardArgs, problem: &Problem) -> Result<Vec<F
 fn measure_problem<E: KernelElement>(
     client: &Client,
     args: &ForwardArgs,
+    paths: &[EngineArg],
     pool: &Pool<E>,
     problem: &Problem,
 ) -> Result<Vec<Row>> {
     let sets: Vec<_> = (0..SETS).map(|set| pool.tensors(problem, set)).collect();
     let sets = &sets;
-    let mut engines = engines(client, args, problem)?;
+    let mut engines = engines(client, args, paths, problem)?;
     let mut windows = Vec::new();
     for engine in &mut engines {
         // What its own heuristics leave open is fixed here, and checked before it is timed.

@@ -1,6 +1,6 @@
 //! Host time of a call: the kernel's launch, and what each layer above adds to it.
 
-use crate::engine::{EngineArg, is_there};
+use crate::engine::asked_or_there;
 use crate::suite::loaded::Loaded;
 use anyhow::{Context, Result, anyhow};
 use burn::tensor::{Device, Distribution, Tensor};
@@ -28,12 +28,13 @@ pub struct OverheadArgs {
 /// Where there is no usable GPU.
 pub fn run(args: &OverheadArgs) -> Result<()> {
     let client = cubecl::Device::cuda(0).context("no CUDA device")?.client();
+    let sm = fa2_cubecl::gpu(&client)?.sm;
     let sync = || block_on(client.sync()).map_err(|error| anyhow!("{error:?}"));
     // So small that the GPU keeps up, and the host is what is measured.
     let case = Case::new("overhead", 1, 1, 64, 64);
     let loaded = Loaded::new(&client, &case, &inputs::generate::<f16>(&case, 1));
     let tensors = loaded.tensors(&client);
-    for engine in engines(fa2_cubecl::gpu(&client)?.sm) {
+    for engine in asked_or_there(&[], sm) {
         let launch = || {
             let launched = engine.chosen().launch(&client, &loaded.problem, &tensors);
             launched.map(drop).map_err(anyhow::Error::msg)
@@ -63,7 +64,7 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
         Ok(())
     };
     report("Burn's flip", args, &flip, &sync)?;
-    for engine in engines(fa2_cubecl::gpu(&client)?.sm) {
+    for engine in asked_or_there(&[], sm) {
         let options = FlashAttentionOptions::default().with_strategy(engine.strategy());
         let op = || {
             drop(flash_attention(q.clone(), k.clone(), v.clone(), options));
@@ -72,13 +73,6 @@ pub fn run(args: &OverheadArgs) -> Result<()> {
         report(&format!("op on {}", engine.name()), args, &op, &sync)?;
     }
     Ok(())
-}
-
-/// What this build has.
-fn engines(sm: u32) -> impl Iterator<Item = EngineArg> {
-    [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute]
-        .into_iter()
-        .filter(move |&engine| is_there(engine, sm))
 }
 
 /// Calls of a burst: few enough that no queue between the threads is full.

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn figure_names_every_path_and_is_the_same_each_time() -> Result<()> {
-        let rows: Vec<Row> = ["cubecl", "cute", "torch_flash", "unheard_of"]
+        let rows: Vec<Row> = ["cubecl", "hopper", "cute", "torch_flash", "unheard_of"]
             .into_iter()
             .flat_map(|path| [512, 1024].map(|sq| row(path, "", sq, [0.9, 1.0, 1.1], 300.0)))
             .collect();
@@ -185,6 +185,7 @@ mod tests {
             "a GPU",
             "D = 64, full",
             "burn-fa2 (CubeCL)",
+            "burn-fa2 (Hopper)",
             "burn-fa2 (CuTe C++)",
             "PyTorch flash (FA2)",
             "unheard_of",

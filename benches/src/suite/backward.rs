@@ -3,10 +3,11 @@
 
 use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
+use crate::suite::op;
 use crate::suite::plans::{HOPPER_MOST_COLUMNS, hopper_backward};
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
-use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention_with_lse};
+use burn_fa2::{FlashAttentionOptions, flash_attention_with_lse};
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::{
@@ -55,14 +56,17 @@ pub fn check<E: KernelElement + BurnElement>(
                 tally.record(format!("{dtype} {case} [{name}]"), result);
             }
         }
-        // The op chooses its kernels itself.
-        if !args.engines().any(|engine| engine == EngineArg::Cubecl) {
-            continue;
-        }
-        for deterministic in [false, true] {
-            let result = op(case, &loaded, deterministic, &device);
-            let mode = if deterministic { ", deterministic" } else { "" };
-            tally.record(format!("{dtype} {case} [op's gradients{mode}]"), result);
+        for engine in args.engines() {
+            for deterministic in [false, true] {
+                let options = op::options(case, engine).with_deterministic(deterministic);
+                let result = op_gradients(&loaded, case, options, &device);
+                let mode = if deterministic { ", deterministic" } else { "" };
+                let name = engine.name();
+                tally.record(
+                    format!("{dtype} {case} [op's gradients on {name}{mode}]"),
+                    result,
+                );
+            }
         }
     }
 }
@@ -267,10 +271,10 @@ fn upload<E: KernelElement>(client: &Client, stored: &Stored<E>) -> TensorRef {
 }
 
 /// The gradients of `sum(dO * O) + sum(dLSE * LSE)` by Burn's autodiff over the op.
-fn op<E: KernelElement + BurnElement>(
-    case: &Case,
+fn op_gradients<E: KernelElement + BurnElement>(
     loaded: &Loaded<E>,
-    deterministic: bool,
+    case: &Case,
+    options: FlashAttentionOptions,
     device: &Device,
 ) -> Result<(), String> {
     let tracked = device.clone().autodiff();
@@ -287,7 +291,6 @@ fn op<E: KernelElement + BurnElement>(
     let [batch, heads, seq, _] = shape_q;
     let d_lse = TensorData::new(loaded.d_lse.clone(), [batch, heads, seq]);
     let d_lse = Tensor::<3>::from_data(d_lse, &tracked);
-    let options = options(case).with_deterministic(deterministic);
     let (o, lse) = flash_attention_with_lse(q.clone(), k.clone(), v.clone(), options);
     // A row that sees no key has an LSE of -inf, of which no multiple can be summed.
     let lse = lse.clone().mask_fill(lse.is_inf(), 0.0);
@@ -301,11 +304,4 @@ fn op<E: KernelElement + BurnElement>(
     };
     let (d_q, d_k, d_v) = (value("dQ", &q)?, value("dK", &k)?, value("dV", &v)?);
     loaded.expected.judge(&d_q, &d_k, &d_v)
-}
-
-fn options(case: &Case) -> FlashAttentionOptions {
-    FlashAttentionOptions::default()
-        .with_strategy(Strategy::CubeCl)
-        .with_mask(crate::suite::op::mask(case))
-        .with_scale(case.scale_value())
 }

@@ -2,6 +2,7 @@
 
 pub mod article;
 pub mod backward;
+pub mod choice;
 pub mod conformance;
 pub mod extras;
 pub mod fragment_map;
@@ -12,11 +13,12 @@ pub mod op;
 pub mod ordering;
 pub mod plans;
 pub mod repeat;
+pub mod shard;
 pub mod strides;
 pub mod tally;
 
 use crate::arguments::DtypeArg;
-use crate::engine::{EngineArg, has_cute, is_there};
+use crate::engine::{EngineArg, asked_or_there, has_cute};
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Element as BurnElement;
 use clap::{Parser, ValueEnum};
@@ -25,6 +27,7 @@ use fa2_cubecl::Gpu;
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
+use shard::Shard;
 use tally::Tally;
 
 /// Run the conformance suite on an NVIDIA GPU.
@@ -49,6 +52,11 @@ pub struct SuiteArgs {
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
+    /// Only a share of the grid's cases, "I/N" with I from 1 to N: those of N runs side by side, on one GPU
+    /// or on several, are all of them. Cases that share kernels stay together. Checks outside the grid run
+    /// in every share.
+    #[arg(long, default_value = "1/1")]
+    shard: Shard,
     /// Element types to check.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [DtypeArg::F16, DtypeArg::Bf16])]
     dtypes: Vec<DtypeArg>,
@@ -91,16 +99,12 @@ impl SuiteArgs {
     }
 
     fn engines(&self) -> impl Iterator<Item = EngineArg> + '_ {
-        let all = [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute];
-        let asked = move |engine: &EngineArg| match self.engines.is_empty() {
-            true => is_there(*engine, self.sm),
-            false => self.engines.contains(engine),
-        };
-        all.into_iter().filter(asked)
+        asked_or_there(&self.engines, self.sm)
     }
 
     fn selects(&self, case: &fa2_testing::Case) -> bool {
-        case.name.contains(&self.filter)
+        self.shard.holds(case)
+            && case.name.contains(&self.filter)
             && self.max_products.is_none_or(|most| case.products() <= most)
     }
 }
@@ -146,6 +150,7 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Op) {
         op::check_threads(args, &mut tally);
         op::check_devices(args, &mut tally);
+        choice::check(args, &mut tally);
         extras::check(args, &mut tally);
     }
     if args.has(Part::Backward) {

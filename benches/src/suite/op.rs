@@ -134,7 +134,9 @@ fn tensor<E: KernelElement + BurnElement>(
     }
 }
 
-fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
+/// The case's options, forced onto an engine.
+#[must_use]
+pub fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
     FlashAttentionOptions::default()
         .with_strategy(engine.strategy())
         .with_mask(mask(case))
@@ -142,8 +144,7 @@ fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
 }
 
 /// The case's mask, as the op takes it.
-#[must_use]
-pub fn mask(case: &Case) -> Mask {
+fn mask(case: &Case) -> Mask {
     match case.causal {
         Causal::None => Mask::None,
         Causal::BottomRight => Mask::Causal(CausalAlignment::BottomRight),

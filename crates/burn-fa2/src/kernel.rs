@@ -1,27 +1,25 @@
 //! From Burn's CUDA tensors to the kernels' operands, and back.
 
 mod backward;
+mod compiled;
+mod operand;
 
 pub(crate) use backward::backward;
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
-
 use burn::{
-    backend::{TensorMetadata, ops::FloatTensorOps, tensor::FloatTensor},
-    tensor::{DType, Shape, Slice},
+    backend::{TensorMetadata, tensor::FloatTensor},
+    tensor::{DType, Shape},
 };
-use burn_cubecl::{
-    CubeBackend, kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype,
-    tensor::CubeTensor,
-};
+use burn_cubecl::{CubeBackend, ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
 use cubecl::client::Client;
 use fa2_cubecl::{
-    Alignment, Dtype, Fa2Error, FwdConfig, FwdPlan, FwdTensors, Problem, QuerySums, TensorRef,
+    Alignment, Dtype, Fa2Error, FwdPlan, FwdSm90Plan, FwdTensors, Problem, QuerySums, Sm90Refusal,
 };
 
+use self::{
+    compiled::{Kernel, compiles},
+    operand::{CHUNK_ELEMENTS, Reader, columns, operand, reference},
+};
 use crate::{
     backend::Call,
     composed, cute,
@@ -30,11 +28,6 @@ use crate::{
     strategy::{Path, Request},
     validate::Sizes,
 };
-
-/// Elements of the 16-byte chunks that the kernel copies: every row starts at a multiple of it.
-const CHUNK_ELEMENTS: usize = 8;
-/// Bytes of such a chunk.
-const CHUNK_BYTES: u64 = 16;
 
 /// A GPU that the kernels run on.
 pub(crate) struct CudaDevice {
@@ -64,22 +57,35 @@ impl CudaDevice {
         }
     }
 
-    /// Applies the rules of the CubeCL kernels for Hopper, and those of the gradient's.
+    /// Applies the rules of the CubeCL kernel for Hopper and those of the gradient's, and compiles it the
+    /// first time.
     pub(crate) fn serves_by_hopper(&self, request: &Request<'_>) -> Result<(), Reason> {
+        if !self.gpu.is_sm90() {
+            let refusal = Sm90Refusal::Capability(self.gpu.sm);
+            return Err(Reason::Capability(refusal.to_string()));
+        }
         if request.sizes.without_scores() {
             return Ok(()); // Nothing is launched.
         }
+        let plan = self.plan_hopper(request)?;
+        if request.device.is_autodiff() {
+            self.plan_backward(request)?;
+        }
+        compiles(&self.client, Kernel::Sm90(plan.config))
+    }
+
+    fn plan_hopper(&self, request: &Request<'_>) -> Result<FwdSm90Plan, Reason> {
         let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
         let rule = |error: Fa2Error| Reason::Rule(error.to_string());
         problem.validate().map_err(rule)?;
         let plan = fa2_cubecl::choose_sm90(&problem).map_err(|error| rule(error.into()))?;
-        // Strides that a tensor map can't hold reach past the memory of any GPU.
-        if let Some(refusal) = fa2_cubecl::refusal_of_sm90(&plan, &problem, [[0; 3]; 3], self.gpu) {
-            return Err(Reason::Capability(refusal.to_string()));
-        }
-        match request.device.is_autodiff() {
-            true => self.plan_backward(request),
-            false => Ok(()),
+        // `operand` gives these to what has strides that a tensor map can't hold.
+        let rows = |heads, seq| [heads * seq, seq, 1].map(|rows| rows * problem.head_dim);
+        let keys = rows(problem.heads_kv, problem.seq_k);
+        let strides = [rows(problem.heads_q, problem.seq_q), keys, keys];
+        match fa2_cubecl::refusal_of_sm90(&plan, &problem, strides, self.gpu) {
+            Some(refusal) => Err(Reason::Capability(refusal.to_string())),
+            None => Ok(plan),
         }
     }
 
@@ -102,23 +108,10 @@ impl CudaDevice {
 
     /// Whether CubeCL can compile the kernel for this device; compiles it the first time.
     pub(crate) fn compiles(&self, request: &Request<'_>) -> Result<(), Reason> {
-        type Answers = HashMap<(u16, FwdConfig), Result<(), Reason>>;
-        static ANSWERS: Mutex<Option<Answers>> = Mutex::new(None);
         if request.sizes.without_scores() {
             return Ok(());
         }
-        let config = self.plan(request)?.config;
-        let key = (self.client.service_id().device.index_id, config);
-        // A panic while compiling leaves the map as it was.
-        let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-        answers
-            .get_or_insert_default()
-            .entry(key)
-            .or_insert_with(|| {
-                fa2_cubecl::compile(&self.client, config)
-                    .map_err(|error| Reason::Compilation(error.to_string()))
-            })
-            .clone()
+        compiles(&self.client, Kernel::Sm80(self.plan(request)?.config))
     }
 
     /// Applies the CuTe kernels' own rules, and loads the one that will run.
@@ -151,7 +144,11 @@ pub(crate) fn forward(
     let o = allocate(Shape::new([batch, heads, seq, problem.head_dim]), dtype);
     let lse = allocate(Shape::new(sizes.lse()), DType::F32);
 
-    let [q, k, v] = [q, k, v].map(|tensor| operand(tensor, problem.head_dim));
+    let reader = match call.path {
+        Path::Hopper => Reader::CopyEngine,
+        Path::CubeCl | Path::Cute | Path::Composed => Reader::Threads,
+    };
+    let [q, k, v] = [q, k, v].map(|tensor| operand(tensor, problem.head_dim, reader));
     let tensors = FwdTensors {
         q: reference(&q),
         k: reference(&k),
@@ -197,75 +194,5 @@ fn problem(sizes: &Sizes, dtype: DType, mask: Mask, scale: f64) -> Problem {
             Mask::Causal(CausalAlignment::TopLeft) => fa2_cubecl::Mask::Causal(Alignment::TopLeft),
         },
         scale: scale as f32,
-    }
-}
-
-/// `tensor` with `head_dim` columns and rows that the kernel can read: itself wherever possible.
-fn operand(tensor: CubeTensor, head_dim: usize) -> CubeTensor {
-    let tensor = padded(tensor, head_dim);
-    if is_readable(&tensor) {
-        return tensor;
-    }
-    let tensor = into_contiguous(tensor);
-    // Contiguous already, but in the middle of somebody's allocation.
-    if is_readable(&tensor) {
-        tensor
-    } else {
-        tensor.copy()
-    }
-}
-
-/// With zero columns up to `head_dim`: they add nothing to the scores, and their output is cut off.
-fn padded(tensor: CubeTensor, head_dim: usize) -> CubeTensor {
-    let [batch, heads, seq, columns] = tensor.shape().dims();
-    if columns == head_dim {
-        return tensor;
-    }
-    let (shape, dtype) = (Shape::new([batch, heads, seq, head_dim]), tensor.dtype());
-    let zeros = CubeBackend::float_zeros(shape, &tensor.device(), dtype.into());
-    CubeBackend::float_slice_assign(zeros, &first_columns(&tensor.shape()), tensor)
-}
-
-/// The first columns of O, without those of the padding.
-fn columns(o: CubeTensor, columns: usize) -> CubeTensor {
-    let [batch, heads, seq, padded] = o.shape().dims();
-    if columns == padded {
-        return o;
-    }
-    CubeBackend::float_slice(o, &first_columns(&Shape::new([batch, heads, seq, columns])))
-}
-
-fn first_columns(shape: &Shape) -> Vec<Slice> {
-    shape.iter().map(|size| Slice::from(0..*size)).collect()
-}
-
-/// Whether columns are adjacent and every row starts at a multiple of 16 bytes.
-fn is_readable(tensor: &CubeTensor) -> bool {
-    if tensor.meta.is_tiled() {
-        return false;
-    }
-    let (offset, strides) = (tensor.handle.offset_start.unwrap_or(0), strides(tensor));
-    offset.is_multiple_of(CHUNK_BYTES)
-        && strides[3] == 1
-        && strides[..3]
-            .iter()
-            .all(|stride| stride.is_multiple_of(CHUNK_ELEMENTS))
-}
-
-/// The strides, with that of an axis of size 1 as 0: it is never stepped along and may hold
-/// anything.
-fn strides(tensor: &CubeTensor) -> [usize; 4] {
-    let (shape, strides) = (tensor.meta.shape(), tensor.meta.strides());
-    [0, 1, 2, 3].map(|axis| match (axis, shape[axis]) {
-        (0..3, 1) => 0,
-        _ => strides[axis],
-    })
-}
-
-fn reference(tensor: &CubeTensor) -> TensorRef {
-    let [batch, head, row, _] = strides(tensor);
-    TensorRef {
-        handle: tensor.handle.clone(),
-        strides: [batch, head, row],
     }
 }

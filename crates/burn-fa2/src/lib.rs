@@ -1,7 +1,7 @@
 //! FlashAttention-2 as an op for the [Burn](https://burn.dev) deep-learning framework.
 //!
 //! On an NVIDIA GPU (compute capability 8.0 and up) f16 and bf16 attention runs in one fused CubeCL
-//! kernel, which never writes the score matrix to memory. Everything else - other devices, f32,
+//! kernel, which never writes the score matrix to memory; Hopper GPUs (9.0) have one of their own. Everything else - other devices, f32,
 //! masks, biases, softcap - is composed of Burn operations with the same semantics.
 //!
 //! # Swapping it in
@@ -17,10 +17,10 @@
 //!
 //! Q is `[batch, heads_q, seq_q, head_dim]`, K and V are `[batch, heads_kv, seq_k, head_dim]`, and
 //! `heads_kv` divides `heads_q` (grouped-query and multi-query attention). Any strides are read as
-//! they are, so a `[batch, seq, heads, head_dim]` tensor with its axes swapped needs no copy. The
-//! kernel copies an operand in two cases: where `head_dim` is no multiple of 8 (it is padded with
-//! zero columns, and the scale still comes from the original size), and where rows don't start at
-//! multiples of 16 bytes.
+//! they are, so a `[batch, seq, heads, head_dim]` tensor with its axes swapped needs no copy. A kernel
+//! has an operand copied where `head_dim` is no multiple of 8 (it is padded with zero columns, and the scale
+//! still comes from the original size), where rows don't start at multiples of 16 bytes, and that for
+//! Hopper where rows repeat by a stride of 0.
 //!
 //! # Cargo features
 //!

@@ -31,15 +31,16 @@ pub enum Mask {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The CubeCL kernel where it serves, else the CuTe kernel (feature `cute`) where that one does,
-    /// else the composed path. The choice and its reason go to the `log` crate at level `info`, once
-    /// per reason and process.
+    /// The CubeCL kernel for Hopper where it serves and compiles, else the CubeCL kernel, else the CuTe kernel
+    /// (feature `cute`), else the composed path. The choice and its reason go to the `log` crate at level
+    /// `info`, once per reason and process.
     #[default]
     Auto,
-    /// The CubeCL kernel, or an error that says why it can't serve.
+    /// The CubeCL kernel, which runs on compute capability 8.0 and up, or an error that says why it can't
+    /// serve.
     CubeCl,
-    /// The CubeCL kernels for Hopper GPUs (compute capability 9.0), or an error that says why they can't
-    /// serve. The gradient is computed by those of [`CubeCl`](Self::CubeCl).
+    /// The CubeCL kernel for Hopper GPUs (compute capability 9.0 and no other), or an error that says why it
+    /// can't serve or does not compile. The gradient is computed by the kernels of [`CubeCl`](Self::CubeCl).
     Hopper,
     /// The CUDA C++ kernel written with CuTe, or an error that says why it can't serve. Needs the
     /// feature `cute`.

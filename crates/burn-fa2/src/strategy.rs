@@ -19,9 +19,9 @@ use crate::{
 /// An implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Path {
-    /// The CubeCL kernel.
+    /// The CubeCL kernel for SM80 and up.
     CubeCl,
-    /// The CubeCL kernels for Hopper.
+    /// The CubeCL kernel for Hopper.
     Hopper,
     /// The CUDA C++ kernel.
     Cute,
@@ -74,14 +74,17 @@ pub(crate) fn choose(
     }
 }
 
-/// The CubeCL kernel, unless the reason says otherwise.
+/// The fastest kernel that serves and compiles, and why none before it does.
 fn automatic(request: &Request<'_>) -> (Path, Option<Reason>) {
     let gpu = match gpu(request) {
         Ok(gpu) => gpu,
         Err(reason) => return (Path::Composed, Some(reason)),
     };
+    let Err(not_hopper) = gpu.serves_by_hopper(request) else {
+        return (Path::Hopper, None);
+    };
     match gpu.serves(request).and_then(|()| gpu.compiles(request)) {
-        Ok(()) => (Path::CubeCl, None),
+        Ok(()) => (Path::CubeCl, Some(not_hopper)),
         Err(reason) => match gpu.serves_by_cute(request) {
             Ok(()) => (Path::Cute, Some(reason)),
             Err(_) => (Path::Composed, Some(reason)),
@@ -103,9 +106,7 @@ pub(crate) fn report(device: &Device, path: Path, reason: Option<Reason>) {
     let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     match path {
         Path::CubeCl => log::info!("attention on {device} runs on the CubeCL kernel{because}"),
-        Path::Hopper => {
-            log::info!("attention on {device} runs on the CubeCL kernels for Hopper{because}");
-        }
+        Path::Hopper => log::info!("attention on {device} runs on the CubeCL kernel for Hopper"),
         Path::Cute => log::info!("attention on {device} runs on the CuTe kernel{because}"),
         Path::Composed => {
             log::info!("attention on {device} is composed of separate operations{because}");

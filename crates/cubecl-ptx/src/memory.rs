@@ -260,7 +260,7 @@ pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
     })
 }
 
-/// [`add_global_f32`] of four neighbours at a multiple of 16, each a step of its own. Needs SM90.
+/// [`add_global_f32()`] of four neighbours at a multiple of 16, each a step of its own. Needs SM90.
 #[cube]
 #[allow(
     unused_variables,

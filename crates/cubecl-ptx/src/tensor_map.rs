@@ -127,7 +127,7 @@ pub fn set_map_address(map: u32, address: u64) {
 }
 
 /// Sets the distance of neighbours along dimension `dimension + 1`, in bytes: a multiple of 16 below
-/// 2^40.
+/// 2^40. Assemblers before CUDA 12.5 expect 16ths of it; [`tma`](crate::tma) says how they are kept off.
 #[cube]
 #[allow(
     unused_variables,

@@ -3,6 +3,12 @@
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor". What a box
 //! is stands in a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
+//!
+//! The target is named `.shared::cta`, not the older `.shared::cluster`, and that is more than taste: it needs
+//! PTX 8.6. Assemblers before CUDA 12.5 take the strides of a map that a kernel makes in units of 16 bytes
+//! where later ones take bytes ([`set_map_stride()`](crate::tensor_map::set_map_stride())). CubeCL emits the PTX
+//! version of the driver, whose assembler it is: one that old gets 8.4 at most and refuses the kernel, which
+//! else would read the wrong memory.
 
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
@@ -41,7 +47,7 @@ pub fn load_box(
         let text = format!(
             "{{ .reg .b32 target, barrier; add.u32 target, $5, {offset}; \
              add.u32 barrier, $6, {barrier_offset}; \
-             cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes \
+             cp.async.bulk.tensor.4d.shared::cta.global.tile.mbarrier::complete_tx::bytes \
              [target], [$0, {{$1, $2, $3, $4}}], [barrier]; }}"
         );
         let asm = Asm {
@@ -79,7 +85,7 @@ pub fn load_bytes(
     intrinsic!(|scope| {
         let text = format!(
             "{{ .reg .b32 barrier; add.u32 barrier, $2, {barrier_offset}; \
-             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes \
+             cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes \
              [$1], [$0], {bytes}, [barrier]; }}"
         );
         let asm = Asm {

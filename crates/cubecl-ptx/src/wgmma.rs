@@ -56,12 +56,14 @@ pub struct SharedMatrix {
 
 impl SharedMatrix {
     /// Bits that the lower word of the descriptor has beside the address.
-    const fn low_bits(self) -> u32 {
+    #[must_use]
+    pub const fn low_bits(self) -> u32 {
         (self.leading_bytes >> 4) << 16
     }
 
     /// The upper word of the descriptor.
-    const fn high_word(self) -> u32 {
+    #[must_use]
+    pub const fn high_word(self) -> u32 {
         let kind = match self.swizzle {
             SharedSwizzle::Bytes128 => 1 << 30,
             SharedSwizzle::Bytes64 => 2 << 30,
@@ -74,7 +76,7 @@ impl SharedMatrix {
     }
 }
 
-/// What a descriptor counts addresses in, in bytes.
+/// What the lower word of a descriptor counts addresses in.
 pub const DESCRIPTOR_UNIT: u32 = 16;
 
 /// What a product does with the accumulator's old values.
@@ -173,13 +175,11 @@ fn emit_product(
     write(scope, accumulators, &values);
 }
 
-/// Lines that make the descriptor `name` of `matrix` at address `units`, in units of 16 bytes, plus `offset`
-/// bytes. What is known at comptime is added at once, so that all views of one address share a register.
-fn descriptor(name: &str, units: &str, offset: u32, matrix: SharedMatrix) -> String {
-    let low = matrix.low_bits() + offset / DESCRIPTOR_UNIT;
-    let high = matrix.high_word();
+/// Lines that make the descriptor `name` of `matrix` from the lower word `word` plus `offset` bytes.
+fn descriptor(name: &str, word: &str, offset: u32, matrix: SharedMatrix) -> String {
+    let (units, high) = (offset / DESCRIPTOR_UNIT, matrix.high_word());
     format!(
-        ".reg .b32 {name}_low; .reg .b64 {name}; add.u32 {name}_low, {units}, {low}; \
+        ".reg .b32 {name}_low; .reg .b64 {name}; add.u32 {name}_low, {word}, {units}; \
          mov.b64 {name}, {{{name}_low, {high:#x}}};"
     )
 }
@@ -193,7 +193,7 @@ fn predicate(start: Start) -> &'static str {
 
 /// Starts `accumulators (+)= A B` with A (64 x 16) and B (16 x n) in shared memory.
 ///
-/// `a` and `b` are their shared addresses in units of 16 bytes, to which the offsets, in bytes, are added.
+/// `a` and `b` are the lower words of their descriptors, to which the offsets, in bytes, are added.
 #[cube]
 #[allow(
     unused_variables,
@@ -227,7 +227,7 @@ pub fn multiply_shared(
 }
 
 /// Starts `accumulators (+)= A B` with A (64 x 16) in registers, as `mma.sync` m16n8k16 has its A in
-/// each warp's 16 rows, and B (16 x n) in shared memory, at `b` as for [`multiply_shared()`].
+/// each warp's 16 rows, and B (16 x n) in shared memory.
 #[cube]
 #[allow(
     unused_variables,

@@ -99,19 +99,15 @@ pub enum Sm90Refusal {
     /// Their instructions are those of one architecture.
     #[error("wgmma exists on compute capability 90 only, not on {0}")]
     Capability(u32),
-    /// A tensor map holds 36 bits of a stride in units of 16 bytes.
-    #[error("a stride of {tensor} is {bytes} bytes, but a tensor map holds less than 2^40")]
+    /// A tensor map holds 36 bits of a stride in units of 16 bytes, and no 0.
+    #[error(
+        "a stride of {tensor} is {bytes} bytes, but a tensor map holds more than 0 and less than 2^40"
+    )]
     Stride {
         /// The operand.
         tensor: &'static str,
         /// The stride.
         bytes: u64,
-    },
-    /// A tensor map is not made for a tensor that repeats itself.
-    #[error("a stride of {tensor} is 0: it repeats itself, which a tensor map is not made for")]
-    Repeated {
-        /// The operand.
-        tensor: &'static str,
     },
     /// The tiles don't fit.
     #[error("{bytes} bytes of shared memory are more than the GPU's {limit}")]

@@ -22,7 +22,7 @@ pub struct Census {
     pub spill_stores: usize,
     /// Bytes of spill loads.
     pub spill_loads: usize,
-    /// Warnings of ptxas.
+    /// Warnings of ptxas, and what it says of wgmma: that it has added waits or serialized products (C75xx).
     pub warnings: Vec<String>,
     /// All instructions: full names, such as `LDSM.16.M88.4`.
     pub kernel: Counts,
@@ -170,7 +170,7 @@ fn read_report(report: &str) -> Census {
         spill_loads: number_before(" bytes spill loads").unwrap_or(0),
         warnings: report
             .lines()
-            .filter(|line| line.contains("warning") || line.contains("Performance Loss"))
+            .filter(|line| line.contains("warning") || line.contains("(C75"))
             .map(str::to_owned)
             .collect(),
         ..Census::default()
@@ -183,12 +183,13 @@ fn registers(report: &str) -> Option<usize> {
     after.split_once(" registers")?.0.parse().ok()
 }
 
-/// Disassembly: instruction names in order, and where labels and backward branches are.
+/// Disassembly: instruction names in order, and where labels, branches and ends of the kernel are.
 #[derive(Default)]
 struct Listing {
     names: Vec<String>,
     labels: BTreeMap<String, usize>,
     branches: Vec<(usize, String)>,
+    ends: Vec<usize>,
 }
 
 impl Listing {
@@ -222,6 +223,9 @@ impl Listing {
             return;
         }
         let name = name.trim_end_matches(';');
+        if first == "EXIT" {
+            self.ends.push(self.names.len());
+        }
         if name.starts_with("BRA")
             && let Some(at) = instruction.find(".L_x_")
         {
@@ -242,10 +246,13 @@ impl Listing {
         counts
     }
 
+    /// From the target of a branch to the branch that goes back there. Behind the end of a kernel stands what it
+    /// seldom runs, such as the second look at a barrier: a branch from there back is no loop.
     fn loops(&self) -> Vec<Counts> {
         let ranges = self.branches.iter().filter_map(|(end, label)| {
             let start = *self.labels.get(label)?;
-            (start < *end).then_some(start..end + 1)
+            let ends_between = self.ends.iter().any(|at| (start..*end).contains(at));
+            (start < *end && !ends_between).then_some(start..end + 1)
         });
         ranges
             .map(|range| self.count(range))
@@ -266,6 +273,8 @@ mod tests {
         let census = read_report(report);
         assert_eq!((census.registers, census.stack), (255, 8));
         assert_eq!((census.spill_stores, census.spill_loads), (68, 52));
+        assert_eq!(census.warnings.len(), 1);
+        assert!(census.warnings[0].contains("C7519"));
     }
 
     #[test]
@@ -286,5 +295,14 @@ mod tests {
         assert_eq!(loops.len(), 1);
         assert_eq!(Census::count(&loops[0], "HMMA"), 1);
         assert_eq!(Census::count(&loops[0], "MOV"), 0);
+    }
+
+    #[test]
+    fn way_back_from_behind_the_end_is_no_loop() {
+        let sass = ".L_x_1:\n /*0000*/ HMMA R0 ;\n /*0010*/ @P0 EXIT ;\n /*0020*/ @P1 BRA `(.L_x_1) ;\n \
+                    /*0030*/ EXIT ;\n /*0040*/ BRA `(.L_x_1) ;";
+        let loops = Listing::read(sass).loops();
+        assert_eq!(loops.len(), 1);
+        assert_eq!(Census::count(&loops[0], "EXIT"), 1);
     }
 }

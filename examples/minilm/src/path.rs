@@ -8,14 +8,20 @@ use crate::model::Sizes;
 
 /// The path for this model's heads on `device` in `dtype`.
 ///
-/// `burn_fa2::attention` takes the kernel where it serves and composes Burn operations elsewhere.
-/// To know which, this asks for the kernel and nothing else: where it can't serve, that is an
-/// error, and the error holds the reason.
+/// `burn_fa2::attention` takes a kernel where one serves and composes Burn operations elsewhere. To know
+/// which, this asks for one kernel after the other: where one can't serve, that is an error, and the error
+/// holds the reason.
 pub(crate) fn describe(sizes: &Sizes, device: &Device, dtype: FloatDType) -> Result<String> {
     let shape = [1, sizes.heads, 1, sizes.head_dim()];
     let x = Tensor::<4>::zeros(shape, device).cast(dtype); // (B, H, S, D)
-    let kernel_only = FlashAttentionOptions::default().with_strategy(Strategy::CubeCl);
-    match try_flash_attention(x.clone(), x.clone(), x, kernel_only) {
+    let ask = |strategy| {
+        let kernel_only = FlashAttentionOptions::default().with_strategy(strategy);
+        try_flash_attention(x.clone(), x.clone(), x.clone(), kernel_only)
+    };
+    if ask(Strategy::Hopper).is_ok() {
+        return Ok("burn-fa2's CubeCL kernel for Hopper".to_string());
+    }
+    match ask(Strategy::CubeCl) {
         Ok(_) => Ok("burn-fa2's CubeCL kernel".to_string()),
         Err(FlashAttentionError::Kernel { reason, .. }) => {
             Ok(format!("burn-fa2's composed path: {reason}"))

@@ -10,8 +10,10 @@ use crate::settings::Settings;
 /// A path, in the words of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Path {
-    /// burn-fa2's kernel.
-    Kernel,
+    /// burn-fa2's kernel for Hopper.
+    Hopper,
+    /// burn-fa2's kernel for SM80 and up.
+    CubeCl,
     /// burn-fa2's composed path, with the reason where the kernel was asked for.
     Composed(Option<String>),
     /// Burn's own.
@@ -21,8 +23,8 @@ pub(crate) enum Path {
 impl Path {
     /// The path of `attention` for the heads and the precision of `settings` on `device`.
     ///
-    /// burn-fa2 chooses by itself. To know its choice, this asks for the kernel and nothing else:
-    /// where it can't serve, that is an error, and the error holds the reason.
+    /// burn-fa2 chooses by itself. To know its choice, this asks for one kernel after the other: where
+    /// one can't serve, that is an error, and the error holds the reason.
     pub(crate) fn of(attention: Attention, settings: &Settings, device: &Device) -> Result<Self> {
         match attention {
             Attention::Burn => return Ok(Self::Stock),
@@ -35,20 +37,26 @@ impl Path {
             x.cast(settings.dtype.dtype()) // (1, heads, 1, D)
         };
         let (q, kv) = (zeros(sizes.heads), zeros(sizes.kv_heads));
-        let kernel_only = FlashAttentionOptions::causal().with_strategy(Strategy::CubeCl);
-        match try_flash_attention(q, kv.clone(), kv, kernel_only) {
-            Ok(_) => Ok(Self::Kernel),
-            Err(FlashAttentionError::Kernel { reason, .. }) => {
-                Ok(Self::Composed(Some(reason.to_string())))
+        let mut refusal = None;
+        for (strategy, path) in [
+            (Strategy::Hopper, Self::Hopper),
+            (Strategy::CubeCl, Self::CubeCl),
+        ] {
+            let kernel_only = FlashAttentionOptions::causal().with_strategy(strategy);
+            match try_flash_attention(q.clone(), kv.clone(), kv.clone(), kernel_only) {
+                Ok(_) => return Ok(path),
+                Err(FlashAttentionError::Kernel { reason, .. }) => refusal = Some(reason),
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => Err(error.into()),
         }
+        Ok(Self::Composed(refusal.map(|reason| reason.to_string())))
     }
 
     /// The name in a record.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Kernel => "cubecl",
+            Self::Hopper => "hopper",
+            Self::CubeCl => "cubecl",
             Self::Composed(_) => "composed",
             Self::Stock => "burn",
         }
@@ -62,7 +70,8 @@ pub(crate) fn describe(
     device: &Device,
 ) -> Result<String> {
     Ok(match Path::of(attention, settings, device)? {
-        Path::Kernel => "burn-fa2's CubeCL kernel".to_string(),
+        Path::Hopper => "burn-fa2's CubeCL kernel for Hopper".to_string(),
+        Path::CubeCl => "burn-fa2's CubeCL kernel".to_string(),
         Path::Composed(None) => "burn-fa2's composed path".to_string(),
         Path::Composed(Some(reason)) => format!("burn-fa2's composed path: {reason}"),
         Path::Stock => "Burn's own, keys and values repeated for each query head".to_string(),

@@ -9,12 +9,8 @@ use std::collections::BTreeMap;
 /// A path's name in the legend, and its colour: ours stand out, and all can be told apart by the
 /// colour-blind (Okabe and Ito's palette).
 const STYLES: [(&str, &str, RGBColor); 10] = [
+    ("hopper", "burn-fa2 (Hopper)", RGBColor(230, 159, 0)),
     ("cubecl", "burn-fa2 (CubeCL)", RGBColor(213, 94, 0)),
-    (
-        "cubecl_sm80",
-        "burn-fa2 (CubeCL, SM80)",
-        RGBColor(230, 159, 0),
-    ),
     ("cute", "burn-fa2 (CuTe C++)", RGBColor(0, 158, 115)),
     ("torch_flash", "PyTorch flash (FA2)", RGBColor(0, 114, 178)),
     ("torch_cudnn", "PyTorch cuDNN", RGBColor(86, 180, 233)),
@@ -138,7 +134,11 @@ fn chart(
         let band: Vec<_> = high.chain(low).collect();
         let band = Polygon::new(band, colour.mix(0.2).filled());
         chart.draw_series([band]).map_err(drawing)?;
-        let width = if path.starts_with("cubecl") { 3 } else { 2 };
+        let width = if ["hopper", "cubecl"].contains(&path) {
+            3
+        } else {
+            2
+        };
         let median = points.iter().map(|point| (point.seq as f64, point.median));
         let line = LineSeries::new(median, colour.stroke_width(width)).point_size(3);
         chart.draw_series(line).map_err(drawing)?;

@@ -10,7 +10,10 @@ use burn_cubecl::{
 };
 use fa2_cubecl::{BwdTensors, QuerySums};
 
-use super::{columns, operand, problem, reference};
+use super::{
+    operand::{Reader, columns, operand, reference},
+    problem,
+};
 use crate::{
     backend::BackwardCall,
     composed::{self, Saved},
@@ -48,7 +51,8 @@ pub(crate) fn backward(
 
     // `sum().backward()` gives a dO that repeats one element; rows of it are read as they are.
     let d_o = CubeBackend::float_cast(d_o, dtype.into());
-    let [q, k, v, o, d_o] = [q, k, v, o, d_o].map(|tensor| operand(tensor, problem.head_dim));
+    let readable = |tensor| operand(tensor, problem.head_dim, Reader::Threads);
+    let [q, k, v, o, d_o] = [q, k, v, o, d_o].map(readable);
     let rows = |tensor| into_contiguous(CubeBackend::float_cast(tensor, DType::F32.into())).handle;
     let tensors = BwdTensors {
         q: reference(&q),

@@ -20,6 +20,7 @@ fn options_survive_json() {
         for strategy in [
             Strategy::Auto,
             Strategy::CubeCl,
+            Strategy::Hopper,
             Strategy::Cute,
             Strategy::Composed,
         ] {

@@ -218,6 +218,8 @@ fn a_forced_kernel_on_a_cpu_is_an_error_with_the_reason() {
     for (rows, forced) in [
         (3, Strategy::CubeCl),
         (0, Strategy::CubeCl),
+        (3, Strategy::Hopper),
+        (0, Strategy::Hopper),
         (3, Strategy::Cute),
         (0, Strategy::Cute),
     ] {

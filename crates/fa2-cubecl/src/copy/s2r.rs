@@ -140,32 +140,6 @@ impl S2r {
         }
     }
 
-    /// The view of the rows that lie `blocks` blocks of 16 further, wrapping.
-    pub fn rows_on(&self, blocks: u32) -> S2r {
-        let mut base = Array::<u32>::new(1usize);
-        base[0] =
-            self.base[0] + blocks * comptime!(MMA_K * self.tile.atom_cols() as u32 * Dtype::BYTES);
-        S2r {
-            base,
-            offset: comptime!(self.offset),
-            tile: comptime!(self.tile),
-            operand: comptime!(self.operand),
-        }
-    }
-
-    /// The view in which column block c is what was c xor `blocks`.
-    pub fn columns_turned(&self, blocks: u32) -> S2r {
-        let mut base = Array::<u32>::new(1usize);
-        // As a step in `step_addresses`: bits that are clear.
-        base[0] = self.base[0] ^ (blocks * comptime!(MMA_K * Dtype::BYTES));
-        S2r {
-            base,
-            offset: comptime!(self.offset),
-            tile: comptime!(self.tile),
-            operand: comptime!(self.operand),
-        }
-    }
-
     /// Moves the view by `bytes`, wrapping.
     pub fn advance(&mut self, bytes: u32) {
         self.base[0] += bytes;

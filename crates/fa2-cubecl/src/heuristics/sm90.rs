@@ -9,8 +9,16 @@ use crate::problem::{Dtype, Problem};
 use crate::tensor::map::STRIDE_LIMIT;
 use serde::{Deserialize, Serialize};
 
-/// The compute capability whose instructions the kernels are made of; newer ones have others.
+/// The compute capability whose instructions the kernels are made of.
 const SM: u32 = 90;
+
+impl Gpu {
+    /// Whether it has the instructions of the kernels for SM90: newer ones have others.
+    #[must_use]
+    pub const fn is_sm90(self) -> bool {
+        self.sm == SM
+    }
+}
 
 /// How a forward pass runs on SM90: the kernel, and the order of its cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,7 +78,7 @@ pub(crate) fn refusal_of(
     tensors: &[(&'static str, [usize; 3], [usize; 3])],
     gpu: Gpu,
 ) -> Option<Sm90Refusal> {
-    if gpu.sm != SM {
+    if !gpu.is_sm90() {
         return Some(Sm90Refusal::Capability(gpu.sm));
     }
     if shared_bytes > gpu.shared_bytes {
@@ -79,14 +87,23 @@ pub(crate) fn refusal_of(
             limit: gpu.shared_bytes,
         });
     }
-    tensors
-        .iter()
-        .flat_map(|&(tensor, sizes, strides)| {
-            let stepped = sizes.into_iter().zip(strides).filter(|(size, _)| *size > 1);
-            stepped.map(move |(_, stride)| (tensor, stride as u64 * u64::from(Dtype::BYTES)))
-        })
-        .find(|(_, bytes)| *bytes >= STRIDE_LIMIT)
-        .map(|(tensor, bytes)| Sm90Refusal::Stride { tensor, bytes })
+    tensors.iter().find_map(|&(tensor, sizes, strides)| {
+        let bytes = unmappable_stride(sizes, strides)?;
+        Some(Sm90Refusal::Stride { tensor, bytes })
+    })
+}
+
+/// The first stride in bytes that a tensor map can't hold, if any. `sizes` and `strides`, these in elements, of
+/// batch entries, heads and rows.
+///
+/// NVIDIA documents strides from 16 bytes up, so a tensor that repeats its rows is none for a map.
+#[must_use]
+pub fn unmappable_stride(sizes: [usize; 3], strides: [usize; 3]) -> Option<u64> {
+    // A dimension of size 1 is never stepped along: its stride says nothing.
+    let stepped = sizes.into_iter().zip(strides).filter(|(size, _)| *size > 1);
+    stepped
+        .map(|(_, stride)| stride as u64 * u64::from(Dtype::BYTES))
+        .find(|bytes| !(1..STRIDE_LIMIT).contains(bytes))
 }
 
 /// The tile for a head size.
@@ -107,3 +124,6 @@ const fn tile(columns: u32, _mask: MaskKind) -> FwdSm90Tile {
         stages: 2,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,44 +12,20 @@ use cute_layout::{Layout, MmaAtom, TiledMma, c_to_a};
 /// `acc += A B`, both from shared memory.
 #[cube]
 pub(crate) fn gemm_ss(acc: &mut Accumulator, a: &S2r, b: &S2r, #[comptime] dtype: Dtype) {
-    let all = comptime!(KPart { first: 0, parts: 1 });
-    gemm_ss_part(acc, a, b, all, dtype);
-}
-
-/// Some of the k steps of a product: `first`, `first + parts` and so on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct KPart {
-    /// The first step, less than `parts`.
-    pub first: usize,
-    /// From one to the next.
-    pub parts: usize,
-}
-
-/// [`gemm_ss`] over some k steps. `b` is the view of the first of them, `a` that of all.
-#[cube]
-pub(crate) fn gemm_ss_part(
-    acc: &mut Accumulator,
-    a: &S2r,
-    b: &S2r,
-    #[comptime] part: KPart,
-    #[comptime] dtype: Dtype,
-) {
     let layout = comptime!(acc.layout);
     let n_pairs = comptime!(layout.n_tiles / 2);
     let a_addresses = a.step_addresses();
     let b_addresses = b.step_addresses();
     #[unroll]
-    for turn in 0..comptime!(a.operand.k_steps(&a.tile) / part.parts) {
-        let b_step = comptime!(turn * part.parts);
-        let a_step = comptime!(b_step + part.first);
+    for step in 0..comptime!(a.operand.k_steps(&a.tile)) {
         let mut ts_ra = Sequence::<Registers4>::new(); // (MMA, MMA_M) of this k step
         #[unroll]
         for m in 0..comptime!(layout.m_tiles) {
-            ts_ra.push(a.load(&a_addresses, comptime!(layout.row_tile(m)), a_step));
+            ts_ra.push(a.load(&a_addresses, comptime!(layout.row_tile(m)), step));
         }
         #[unroll]
         for pair in 0..n_pairs {
-            let ts_rb = b.load(&b_addresses, comptime!(layout.column_tile(pair)), b_step);
+            let ts_rb = b.load(&b_addresses, comptime!(layout.column_tile(pair)), step);
             multiply_pair(acc, &ts_ra, &ts_rb, pair, dtype);
         }
     }
@@ -58,8 +34,7 @@ pub(crate) fn gemm_ss_part(
 /// `acc_o += P V`; `acc_p` holds P where the scores were.
 ///
 /// P's A fragment is its C fragment under another layout, `c_to_a`: the rounding to 16 bits is the
-/// only work on the way (claim L8). Where warps lie along N of P, this is the sum over the warp's own
-/// columns, and `v` is the view of the rows of the first of them.
+/// only work on the way (claim L8).
 #[cube]
 pub(crate) fn gemm_rs(
     acc_o: &mut Accumulator,
@@ -80,8 +55,7 @@ pub(crate) fn gemm_rs(
         }
         #[unroll]
         for pair in 0..n_pairs {
-            let row = comptime!(acc_p.layout.column_tile(step));
-            let to_rv = v.load(&v_addresses, comptime!(layout.column_tile(pair)), row);
+            let to_rv = v.load(&v_addresses, comptime!(layout.column_tile(pair)), step);
             multiply_pair(acc_o, &to_rp, &to_rv, pair, dtype);
         }
     }
@@ -111,7 +85,8 @@ fn multiply_pair(
 
 /// From (a0, a1, a2), m, step of P's A fragment to the register of its C fragment.
 ///
-/// Step s is the s-th pair of atoms along N of this warp.
+/// Step s is the s-th pair of atoms along N. Where warps lie along N, the other pairs belong to other
+/// warps, and A fragments are good for storing only.
 pub(crate) fn p_view(layout: &AccumulatorLayout) -> Layout {
     let warps = layout.warps as usize;
     let rows = MMA_K as usize * warps;

@@ -85,6 +85,10 @@ impl OnlineSoftmax {
         #[comptime] block: BlockKind,
     ) {
         let highest = row_max(acc_s);
+        #[allow(
+            clippy::if_same_then_else,
+            reason = "one condition is known at comptime, the other at run time"
+        )]
         if comptime!(self.rescale == Rescale::Eager) {
             self.raise(&highest, acc_o, scale_log2);
         } else if self.has_grown(&highest, scale_log2) {

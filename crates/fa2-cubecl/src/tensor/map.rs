@@ -12,7 +12,7 @@ use cubecl_ptx::tensor_map::{
     MapField, MapKind, set_map_address, set_map_field, set_map_kind, set_map_stride,
 };
 use cubecl_ptx::wgmma::SharedSwizzle;
-use cute_layout::SmemTile;
+use cute_layout::{SmemTile, SwizzleMode};
 
 pub(crate) use cubecl_ptx::tensor_map::{TENSOR_MAP_BYTES, acquire_map, publish_map};
 
@@ -50,12 +50,16 @@ impl BoxKind {
                 Dtype::F16 => HalfType::F16,
                 Dtype::Bf16 => HalfType::Bf16,
             },
-            swizzle: if self.tile.atom_cols() as u32 * Dtype::BYTES == 128 {
-                SharedSwizzle::Bytes128
-            } else {
-                SharedSwizzle::Bytes64
-            },
+            swizzle: shared_swizzle(self.tile.swizzle_mode()),
         }
+    }
+}
+
+/// The permutation of a tile's chunks, as tensor maps and descriptors name it.
+pub(crate) const fn shared_swizzle(mode: SwizzleMode) -> SharedSwizzle {
+    match mode {
+        SwizzleMode::Bytes64 => SharedSwizzle::Bytes64,
+        SwizzleMode::Bytes128 => SharedSwizzle::Bytes128,
     }
 }
 

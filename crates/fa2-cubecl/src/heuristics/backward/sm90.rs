@@ -59,14 +59,7 @@ pub fn refusal_of_backward_sm90(
         ("v", keys, v),
         ("d_o", queries, d_o),
     ];
-    refusal_of(plan.config.shared_bytes(), &tensors, gpu).or_else(|| {
-        let repeats = |(_, sizes, strides): &&(&str, [usize; 3], [usize; 3])| {
-            let mut axes = sizes.iter().zip(strides);
-            axes.any(|(size, stride)| *size > 1 && *stride == 0)
-        };
-        let found = tensors.iter().find(repeats);
-        found.map(|&(tensor, ..)| Sm90Refusal::Repeated { tensor })
-    })
+    refusal_of(plan.config.shared_bytes(), &tensors, gpu)
 }
 
 /// The tile for a head size.

@@ -3,10 +3,9 @@
 
 use crate::config::backward::BwdConfig;
 use crate::config::{Columns, MMA_M, WARP};
-use crate::copy::atom::{g2r_f32, g2r_f32_x4, r2g_pair};
+use crate::copy::atom::r2g_pair;
 use crate::kernel::backward::scheduler::{BwdShape, query_tile};
-use crate::kernel::backward::sums::sums_offset;
-use crate::mma::accumulator::Accumulator;
+use crate::kernel::backward::sums;
 use crate::mma::atom::round_pair;
 use crate::problem::Dtype;
 use crate::tensor::address::{global_address, global_address_mut, unit_position};
@@ -27,25 +26,12 @@ pub fn backward_convert(
     let layout = comptime!(config.query_layout());
     let unit = unit_position();
     let (warp, lane) = (unit / WARP, unit % WARP);
-    let source = global_address(&dq_sums[0..1]) + sums_offset(work.block as u64, config);
+    let source = global_address(&dq_sums[0..1]) + sums::offset(work.block as u64, config);
     let first_row = warp % comptime!(layout.warps) * MMA_M + lane / 4;
     let first_column =
         warp / comptime!(layout.warps) * comptime!(config.query_warp_columns()) + lane % 4 * 2;
     let matrix = global_address_mut(&mut d_q[0..1]);
-    // All loads before the first store, so that they are in flight together.
-    let mut sums = Accumulator::zeros(layout);
-    #[unroll]
-    for group in 0..comptime!(layout.len() / config.sums_at_once() as usize) {
-        if comptime!(config.sums_at_once() == 4) {
-            let four = g2r_f32_x4(source, comptime!(group as u32 * 16 * WARP));
-            sums.values[comptime!(4 * group)] = four.x;
-            sums.values[comptime!(4 * group + 1)] = four.y;
-            sums.values[comptime!(4 * group + 2)] = four.z;
-            sums.values[comptime!(4 * group + 3)] = four.w;
-        } else {
-            sums.values[group] = g2r_f32(source, comptime!(group as u32 * 4 * WARP));
-        }
-    }
+    let sums = sums::load(source, config);
     #[unroll]
     for m in 0..comptime!(layout.m_tiles) {
         #[unroll]

@@ -2,18 +2,17 @@
 //! visits the query blocks that see them, of every query head of the group.
 //!
 //! Scores are computed transposed, with keys as rows: then P^T and dS^T are A operands of dV and dK, and
-//! where a warp owns all queries of its keys they never leave its registers. Where warps share the
-//! queries, each multiplies its own part from registers, and the others' from shared memory.
+//! where a warp owns all queries of its keys they never leave its registers.
 //!
 //! ```text
 //! K --s2r--> A ┐                      V --s2r--> A ┐
 //! Q --s2r--> B ┴ mma -> S^T -> P^T   dO --s2r--> B ┴ mma -> dP^T -> dS^T --r2s--> sdS
-//! P^T (A by c_to_a; others' from sP)  ┐           dS^T (the same) ┐      sdS --s2r.trans--> A ┐
+//! P^T (A by c_to_a, or sP --s2r--> A) ┐           dS^T (the same) ┐      sdS --s2r.trans--> A ┐
 //! dO --s2r.trans-----------------> B  ┴ mma -> dV      Q -> B.T   ┴ mma -> dK      K -> B.T   ┴ mma -> dQ
 //! ```
 
+use crate::config::WARP;
 use crate::config::backward::{BwdConfig, QuerySums, TERM_BYTES};
-use crate::config::{MMA_K, WARP};
 use crate::copy::g2s::RowCopier;
 use crate::copy::r2s_block::R2sBlock;
 use crate::copy::s2r::{Operand, S2r};
@@ -22,11 +21,10 @@ use crate::kernel::backward::epilogue;
 use crate::kernel::backward::pipeline::{QueryPipeline, copy_keys};
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, key_tile, query_block};
 use crate::kernel::backward::scores::differentiate;
-use crate::kernel::backward::sums::{add_sums, sums_offset};
+use crate::kernel::backward::sums;
 use crate::mask::{self, BlockKind};
 use crate::mma::accumulator::Accumulator;
-use crate::mma::gemm::{KPart, a_fragment, gemm_rs, gemm_ss, gemm_ss_part, p_view};
-use crate::problem::Dtype;
+use crate::mma::gemm::{a_fragment, gemm_rs, gemm_ss, p_view};
 use crate::tensor::address::{
     SHARED_ALIGNMENT, global_address, global_address_mut, mark_branch, shared_address,
     unit_position,
@@ -104,7 +102,7 @@ pub fn backward_keys(
         }
         if comptime!(!config.keeps_scores_in_registers()) {
             pipeline.publish();
-            multiply_others(&mut state, config);
+            multiply_shared(&mut state, config);
         } else if comptime!(config.query_sums() == QuerySums::Atomic || config.stages() == 1) {
             pipeline.publish();
         }
@@ -143,11 +141,11 @@ struct Views {
     k: S2r,
     /// Q as B in the stage being read, at this warp's queries.
     q: S2r,
-    /// Q as B of dK, at this warp's columns and the first of its own queries.
+    /// Q as B of dK, at this warp's columns.
     q_transposed: S2r,
     /// dS^T as a target.
     ds_target: R2sBlock,
-    /// dS^T as A of dK, at this warp's keys and the first of its own queries.
+    /// dS^T as A of dK, at this warp's keys.
     ds: S2r,
     /// dS as A of dQ, at this warp's queries.
     ds_transposed: S2r,
@@ -174,13 +172,7 @@ impl Views {
         Views {
             k: S2r::of_warp(shared, warp, lane, kv_tile, Operand::A),
             q: S2r::of_warp(stages, warp_n, lane, q_tile, Operand::B),
-            q_transposed: S2r::of_warp(
-                stages + warp_n * comptime!(MMA_K * q_tile.atom_cols() as u32 * Dtype::BYTES),
-                warp_n,
-                lane,
-                q_tile,
-                Operand::BTransposed,
-            ),
+            q_transposed: S2r::of_warp(stages, warp_n, lane, q_tile, Operand::BTransposed),
             ds_target: R2sBlock::new(
                 ds,
                 warp,
@@ -190,7 +182,7 @@ impl Views {
                 comptime!(config.score_layout()),
                 comptime!(config.instructions()),
             ),
-            ds: S2r::of_warp(ds, warp, lane, score_tile, Operand::A).columns_turned(warp_n),
+            ds: S2r::of_warp(ds, warp, lane, score_tile, Operand::A),
             ds_transposed: S2r::of_warp(ds, warp_dq, lane, score_tile, Operand::ATransposed),
             k_transposed: S2r::of_warp(shared, warp_dq_n, lane, kv_tile, Operand::BTransposed),
             terms: shared + comptime!(config.terms_offset()) + first_query * TERM_BYTES,
@@ -198,8 +190,7 @@ impl Views {
     }
 }
 
-/// S^T to P^T and dS^T of a block, and their part of dV and dK: all of it where they stay in registers,
-/// else that of the warp's own queries.
+/// S^T to P^T and dS^T of a block; where they stay in registers, dV and dK too.
 #[cube]
 fn scores(
     state: &mut State,
@@ -211,7 +202,7 @@ fn scores(
 ) {
     if comptime!(!config.keeps_scores_in_registers()) {
         // The products of both kinds are the same. Moved ahead of their branch, as a common part, they would
-        // not overlap with the exponentials. In registers it made no difference.
+        // not overlap with the exponentials. With scores in registers it pays to move them (docs/perf/backward.md).
         mark_branch(comptime!(kind as u32));
     }
     let dtype = comptime!(config.dtype());
@@ -255,15 +246,15 @@ fn scores(
             if comptime!(config.query_sums() == QuerySums::Atomic) {
                 store_blocks(&acc_dp, &state.views.ds_target, 0u32, first, config);
             }
+            let d_o = state.views.q_transposed.beside(d_o);
+            gemm_rs(&mut state.acc_dv, &acc_s, &d_o, dtype);
+            let q = state.views.q_transposed.beside(rows);
+            gemm_rs(&mut state.acc_dk, &acc_dp, &q, dtype);
         } else {
             let p_bytes = comptime!(config.score_bytes());
             store_blocks(&acc_s, &state.views.ds_target, p_bytes, first, config);
             store_blocks(&acc_dp, &state.views.ds_target, 0u32, first, config);
         }
-        let d_o = state.views.q_transposed.beside(d_o);
-        gemm_rs(&mut state.acc_dv, &acc_s, &d_o, dtype);
-        let q = state.views.q_transposed.beside(rows);
-        gemm_rs(&mut state.acc_dk, &acc_dp, &q, dtype);
     }
 }
 
@@ -296,27 +287,19 @@ fn store_blocks(
     }
 }
 
-/// `dV += P^T dO` and `dK += dS^T Q` over the queries of the warps beside this one, whose P and dS come from
-/// shared memory.
+/// `dV += P^T dO` and `dK += dS^T Q`, with P and dS from shared memory.
 #[cube]
-fn multiply_others(state: &mut State, #[comptime] config: BwdConfig) {
+fn multiply_shared(state: &mut State, #[comptime] config: BwdConfig) {
     let dtype = comptime!(config.dtype());
-    let parts = comptime!(config.tile().warps_n as usize);
     let p = state.views.ds.beside(comptime!(config.score_bytes()));
-    #[unroll]
-    for other in 1..parts {
-        let part = comptime!(KPart {
-            first: other,
-            parts,
-        });
-        // This warp's queries are the blocks of 16 whose number ends in its own: xor leads to the others'.
-        let own = unit_position() / comptime!(config.tile().warps * WARP);
-        let from_own = (own ^ comptime!(other as u32)) - own;
-        let q = state.views.q_transposed.rows_on(from_own);
-        let d_o = q.beside(comptime!(config.q_bytes()));
-        gemm_ss_part(&mut state.acc_dv, &p, &d_o, part, dtype);
-        gemm_ss_part(&mut state.acc_dk, &state.views.ds, &q, part, dtype);
-    }
+    let d_o = state.views.q_transposed.beside(comptime!(config.q_bytes()));
+    gemm_ss(&mut state.acc_dv, &p, &d_o, dtype);
+    gemm_ss(
+        &mut state.acc_dk,
+        &state.views.ds,
+        &state.views.q_transposed,
+        dtype,
+    );
 }
 
 /// Adds `dS K` of this block to the sums of dQ.
@@ -337,5 +320,5 @@ fn add_to_queries(
         comptime!(config.dtype()),
     );
     let block = query_block(shape, work, pipeline.head[0], pipeline.block[0]);
-    add_sums(&acc_dq, sums + sums_offset(block, config), config);
+    sums::add(&acc_dq, sums + sums::offset(block, config), config);
 }

@@ -10,7 +10,7 @@ use crate::config::sm90::WARPGROUP_ROWS;
 use crate::copy::atom::Registers4;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
-use crate::kernel::backward::sums::{add_sums, sums_offset};
+use crate::kernel::backward::sums;
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::Loader;
 use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
@@ -65,12 +65,13 @@ struct Operands {
     ds_target: R2sBlock,
 }
 
-/// dK and dV of this warpgroup's keys; adds its part of dQ to `sums`.
+/// dK and dV of this warpgroup's keys; adds its part of dQ to the sums from global
+/// address `to_sums` on.
 #[cube]
 pub(crate) fn consume(
     ring: &QueryRing,
     loader: &mut Loader,
-    sums: u64,
+    to_sums: u64,
     shape: &BwdShape,
     work: &KeyTile,
     #[comptime] config: BwdConfig,
@@ -95,7 +96,7 @@ pub(crate) fn consume(
         start_loads(ring, loader, steps, shape, work, config);
         ring.wait_keys();
         for t in 0..steps {
-            step(&mut state, ring, loader, t, sums, shape, work, config);
+            step(&mut state, ring, loader, t, to_sums, shape, work, config);
         }
         wait(&mut state.gradients.d_k, 0u32);
         pin(&mut state.gradients.d_v);
@@ -159,7 +160,7 @@ fn step(
     ring: &QueryRing,
     loader: &mut Loader,
     t: u32,
-    sums: u64,
+    to_sums: u64,
     shape: &BwdShape,
     work: &KeyTile,
     #[comptime] config: BwdConfig,
@@ -198,12 +199,12 @@ fn step(
         }
         fence_products();
         let d_v = &mut state.gradients.d_v;
-        let d_o = d_o.as_major(Major::Mn);
+        let d_o = d_o.transposed();
         gemm_rs_steps(d_v, &state.p, &d_o, steps, dtype);
         differentiate(&state.acc_s, &mut state.acc_dp, terms, steps);
         state.ds.round_steps(&state.acc_dp, steps, dtype);
     }
-    let q = q.as_major(Major::Mn);
+    let q = q.transposed();
     if comptime!(config.query_sums() == QuerySums::Atomic) {
         let tile = t % 2 * comptime!(config.score_bytes());
         store_ds(&state.operands, &state.ds, tile, config);
@@ -216,7 +217,7 @@ fn step(
         wait(&mut state.acc_dq, 1u32);
         pin(&mut state.gradients.d_v);
         let block = query_block(shape, work, state.walk.head[0], state.walk.block[0]);
-        add_sums(&state.acc_dq, sums + sums_offset(block, config), config);
+        sums::add(&state.acc_dq, to_sums + sums::offset(block, config), config);
     } else {
         ring.publish();
         fence_products();

@@ -194,7 +194,7 @@ impl Ring {
     /// Gives the block of `side` at `place` back: this warp's products have read it.
     pub fn release(&self, place: &Place, #[comptime] side: Side) {
         let empty = comptime!(self.config.barriers().empty(side));
-        if unit_position() % WARP == 0 {
+        if unit_position().is_multiple_of(WARP) {
             // Orders: this warp's reads of the block < the copy of a later one over it.
             mbarrier_arrive(self.barriers + place.tile[0] * MBARRIER_BYTES, empty);
         }

@@ -30,8 +30,8 @@ pub(crate) fn gemm_ss(acc: &mut Accumulator, a: &Operand, b: &Operand, #[comptim
         });
         multiply_shared(
             &mut acc.values,
-            a.units,
-            b.units,
+            a.word,
+            b.word,
             product,
             comptime!(a.form.matrix()),
             comptime!(b.form.matrix()),
@@ -93,7 +93,7 @@ pub(crate) fn gemm_rs_steps(
         multiply_registers(
             &mut acc_o.values,
             &a,
-            v.units,
+            v.word,
             product,
             comptime!(v.form.matrix()),
             comptime!(v.offset + v.form.step_offset(step)),

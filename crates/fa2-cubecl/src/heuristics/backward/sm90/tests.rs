@@ -66,17 +66,16 @@ fn each_reason_against_a_plan_is_named() {
     assert_eq!(refusal(strides, small), expected);
     for (tensor, name) in ["q", "k", "v", "d_o"].into_iter().enumerate() {
         for axis in 0..3 {
-            let mut repeated = strides;
-            repeated[tensor][axis] = 0;
-            let expected = Some(Sm90Refusal::Repeated { tensor: name });
-            assert_eq!(refusal(repeated, hopper()), expected);
-            let mut far = strides;
-            far[tensor][axis] = 1 << 39;
-            let expected = Some(Sm90Refusal::Stride {
-                tensor: name,
-                bytes: 1 << 40,
-            });
-            assert_eq!(refusal(far, hopper()), expected);
+            // Repeated rows, and a stride that is too long.
+            for (elements, bytes) in [(0, 0), (1 << 39, 1 << 40)] {
+                let mut other = strides;
+                other[tensor][axis] = elements;
+                let expected = Some(Sm90Refusal::Stride {
+                    tensor: name,
+                    bytes,
+                });
+                assert_eq!(refusal(other, hopper()), expected);
+            }
         }
     }
 }

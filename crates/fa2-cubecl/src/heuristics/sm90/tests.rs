@@ -1,0 +1,93 @@
+//! Every problem gets a plan for SM90 that its GPU can run, and what is refused is told.
+
+use super::{FwdSm90Plan, choose_sm90, refusal_of_sm90, unmappable_stride};
+use crate::error::Sm90Refusal;
+use crate::heuristics::Gpu;
+use crate::problem::{Alignment, Dtype, Mask, Problem};
+
+/// A stride that any map holds, in elements.
+const STRIDE: usize = 256;
+
+fn problem(head_dim: usize, mask: Mask) -> Problem {
+    Problem {
+        batch: 2,
+        heads_q: 8,
+        heads_kv: 4,
+        seq_q: 333,
+        seq_k: 777,
+        head_dim,
+        dtype: Dtype::Bf16,
+        mask,
+        scale: 0.125,
+    }
+}
+
+fn refusal(problem: &Problem, strides: [[usize; 3]; 3], sm: u32) -> Option<Sm90Refusal> {
+    let plan = choose_sm90(problem).unwrap();
+    refusal_of_sm90(&plan, problem, strides, Gpu::of_capability(sm))
+}
+
+#[test]
+fn every_head_size_and_mask_is_served_on_sm90() {
+    for head_dim in (8..=256).step_by(8) {
+        for mask in [
+            Mask::None,
+            Mask::Causal(Alignment::BottomRight),
+            Mask::Causal(Alignment::TopLeft),
+        ] {
+            let problem = problem(head_dim, mask);
+            assert_eq!(refusal(&problem, [[STRIDE; 3]; 3], 90), None, "{problem:?}");
+        }
+    }
+}
+
+#[test]
+fn other_capabilities_are_refused_newer_ones_too() {
+    let problem = problem(64, Mask::None);
+    for sm in [80, 86, 89, 100, 103, 120] {
+        let refused = Some(Sm90Refusal::Capability(sm));
+        assert_eq!(refusal(&problem, [[STRIDE; 3]; 3], sm), refused);
+    }
+}
+
+#[test]
+fn tiles_that_do_not_fit_are_refused() {
+    let problem = problem(256, Mask::None);
+    let plan: FwdSm90Plan = choose_sm90(&problem).unwrap();
+    let gpu = Gpu {
+        sm: 90,
+        shared_bytes: 99 * 1024,
+    };
+    assert_eq!(
+        refusal_of_sm90(&plan, &problem, [[STRIDE; 3]; 3], gpu),
+        Some(Sm90Refusal::SharedMemory {
+            bytes: plan.config.shared_bytes(),
+            limit: gpu.shared_bytes
+        })
+    );
+}
+
+#[test]
+fn strides_that_a_map_can_not_hold_are_refused_by_tensor() {
+    let problem = problem(64, Mask::None);
+    let limit = 1 << 39; // Elements of 2^40 bytes.
+    for (at, tensor) in ["q", "k", "v"].into_iter().enumerate() {
+        for axis in 0..3 {
+            for (stride, bytes) in [(0, 0), (limit, 1 << 40)] {
+                let mut strides = [[STRIDE; 3]; 3];
+                strides[at][axis] = stride;
+                let refused = Some(Sm90Refusal::Stride { tensor, bytes });
+                assert_eq!(refusal(&problem, strides, 90), refused);
+            }
+        }
+    }
+}
+
+#[test]
+fn stride_of_a_single_entry_says_nothing() {
+    assert_eq!(unmappable_stride([1, 1, 1], [0; 3]), None);
+    assert_eq!(unmappable_stride([1, 2, 1], [0, 8, 0]), None);
+    assert_eq!(unmappable_stride([1, 2, 2], [0, 0, 8]), Some(0));
+    assert_eq!(unmappable_stride([2, 1, 1], [1 << 39, 0, 0]), Some(1 << 40));
+    assert_eq!(unmappable_stride([2, 1, 1], [(1 << 39) - 8, 0, 0]), None);
+}
