@@ -1,0 +1,173 @@
+//! The machine code of the backward's main kernel for SM90 in every configuration that the heuristics choose:
+//! no local memory, no product that ptxas serializes, the instructions that the sizes say, and a census held
+//! by a snapshot. Needs ptxas and nvdisasm, no GPU.
+
+use expect_test::expect_file;
+use fa2_cubecl::offline::backward::{BwdKernel, compile};
+use fa2_cubecl::offline::sm90::SM;
+use fa2_cubecl::{
+    Alignment, BwdConfig, BwdPlan, Dtype, Gpu, LseGradient, Mask, Problem, QuerySums,
+    choose_backward_sm90,
+};
+use fa2_testing::census::{self, Census, Counts};
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Head sizes of compiled kernels.
+const HEAD_DIMS: [u32; 3] = [32, 64, 128];
+
+/// What the heuristics choose, over head sizes, masks and ways to sum dQ. bf16 differs from f16 in the names of
+/// instructions, padded columns from exact ones in the epilogue: both are built once for each size.
+fn grid() -> Vec<BwdPlan> {
+    let mut plans = Vec::new();
+    for head_dim in HEAD_DIMS {
+        for mask in [Mask::None, Mask::Causal(Alignment::BottomRight)] {
+            let mut kinds = vec![
+                (Dtype::F16, head_dim, QuerySums::Atomic),
+                (Dtype::F16, head_dim, QuerySums::Owned),
+            ];
+            if mask == Mask::None {
+                kinds.extend([
+                    (Dtype::Bf16, head_dim, QuerySums::Atomic),
+                    (Dtype::F16, head_dim - 8, QuerySums::Atomic),
+                ]);
+            }
+            for (dtype, columns, sums) in kinds {
+                let problem = problem(dtype, columns, mask);
+                let plan = choose_backward_sm90(&problem, Gpu::of_capability(SM), sums);
+                plans.push(plan.expect("a plan for every size up to 128"));
+            }
+        }
+    }
+    plans
+}
+
+fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
+    Problem {
+        batch: 4,
+        heads_q: 16,
+        heads_kv: 16,
+        seq_q: 4096,
+        seq_k: 4096,
+        head_dim: columns as usize,
+        dtype,
+        mask,
+        scale: 0.125,
+    }
+}
+
+fn assemble(kernel: BwdKernel, plan: &BwdPlan) -> Result<Census, String> {
+    let ptx = compile(kernel, plan, SM)?;
+    if kernel == BwdKernel::KeysSm90 {
+        assert_eq!(ptx.shared_bytes as u32, plan.config.shared_bytes());
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("backward_sm90_codegen");
+    let name = format!("{kernel:?}_{}", plan.config).replace([' ', '=', '(', ')', ','], "_");
+    census::assemble(&ptx.text, SM, &folder, &name)
+}
+
+/// The code of `kernel`, without local memory and complaints of ptxas.
+fn clean(kernel: BwdKernel, plan: &BwdPlan) -> Census {
+    let config = plan.config;
+    let census =
+        assemble(kernel, plan).unwrap_or_else(|error| panic!("{kernel:?} {config}: {error}"));
+    let local = Census::count(&census.kernel, "LDL") + Census::count(&census.kernel, "STL");
+    assert_eq!(
+        (
+            local,
+            census.stack,
+            census.spill_stores,
+            census.spill_loads,
+            census.warnings.as_slice()
+        ),
+        (0, 0, 0, 0, [].as_slice()),
+        "{kernel:?} {config}"
+    );
+    census
+}
+
+/// The loop over blocks of queries: the shortest that multiplies.
+fn main_loop(census: &Census) -> &Counts {
+    let multiplies = |counts: &&Counts| Census::count(counts, "HGMMA") > 0;
+    census
+        .loops
+        .iter()
+        .filter(multiplies)
+        .min_by_key(|counts| counts.values().sum::<usize>())
+        .expect("the kernel has a loop over blocks")
+}
+
+#[test]
+fn main_kernel_has_no_local_memory_and_the_census_holds() {
+    let plans = grid();
+    let censuses: Vec<Census> = plans
+        .par_iter()
+        .map(|plan| clean(BwdKernel::KeysSm90, plan))
+        .collect();
+    let mut table = String::from(
+        "Instructions of the whole kernel; then of the loop over blocks of queries.\n\
+         regs | UTMALDG UBLKCP SYNCS BAR all | HGMMA R2UR MUFU LDS STSM RED BAR all | configuration\n",
+    );
+    for (plan, census) in plans.iter().zip(&censuses) {
+        assert_derived(&plan.config, main_loop(census));
+        let [k, l] = [&census.kernel, main_loop(census)]
+            .map(|counts| move |name| Census::count(counts, name));
+        table += &format!(
+            "{:4} | {:7} {:6} {:5} {:3} {:4} | {:5} {:4} {:4} {:3} {:4} {:3} {:3} {:3} | {}\n",
+            census.registers,
+            k("UTMALDG"),
+            k("UBLKCP"),
+            k("SYNCS"),
+            k("BAR"),
+            census.kernel.values().sum::<usize>(),
+            l("HGMMA"),
+            l("R2UR"),
+            l("MUFU"),
+            l("LDS."),
+            l("STSM"),
+            l("RED"),
+            l("BAR"),
+            main_loop(census).values().sum::<usize>(),
+            plan.config,
+        );
+    }
+    println!("{table}");
+    expect_file!["./backward_sm90_codegen.txt"].assert_eq(&table);
+}
+
+/// What the sizes alone say of a step.
+fn assert_derived(config: &BwdConfig, counts: &Counts) {
+    let (block_m, block_n, head_dim) = (config.block_m(), config.block_n(), config.head_dim());
+    let has_dq = config.query_sums() == QuerySums::Atomic;
+    let of_dq = |count: u32| if has_dq { count } else { 0 };
+    for (name, expected, why) in [
+        (
+            "HGMMA",
+            (2 * head_dim + 2 * block_m + of_dq(block_n)) / 16,
+            "16 of depth each: S and dP over columns, dV and dK over queries, dQ over keys",
+        ),
+        ("STSM", of_dq(block_m / 16), "dS of 16 queries each"),
+        (
+            "RED",
+            of_dq(block_m * head_dim / config.threads() / 4),
+            "four sums of a lane each",
+        ),
+        ("BAR", 1, "one barrier of the computing threads"),
+    ] {
+        let found = Census::count(counts, name);
+        assert_eq!(found, expected as usize, "{config}: {name}, {why}");
+    }
+    let exponentials = Census::count(counts, "MUFU");
+    assert_eq!(exponentials as u32, block_m / 2, "{config}: one a score");
+}
+
+#[test]
+fn kernels_around_the_main_one_are_clean() {
+    grid().par_iter().for_each(|plan| {
+        let others = [BwdKernel::Queries, BwdKernel::KeysSm90];
+        let kernels = BwdKernel::of(plan, LseGradient::Given).into_iter();
+        for kernel in kernels.filter(|kernel| !others.contains(kernel)) {
+            clean(kernel, plan);
+        }
+    });
+}
