@@ -74,6 +74,15 @@ impl CudaDevice {
         compiles(&self.client, Kernel::Sm90(plan.config))
     }
 
+    /// Whether no other kernel was measured to be faster than the one for Hopper.
+    pub(crate) fn is_fastest_by_hopper(&self, request: &Request<'_>) -> Result<(), Reason> {
+        let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
+        match fa2_cubecl::sm80_is_faster(&problem) {
+            true => Err(Reason::Slower),
+            false => Ok(()),
+        }
+    }
+
     fn plan_hopper(&self, request: &Request<'_>) -> Result<FwdSm90Plan, Reason> {
         let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
         let rule = |error: Fa2Error| Reason::Rule(error.to_string());

@@ -80,7 +80,10 @@ fn automatic(request: &Request<'_>) -> (Path, Option<Reason>) {
         Ok(gpu) => gpu,
         Err(reason) => return (Path::Composed, Some(reason)),
     };
-    let Err(not_hopper) = gpu.serves_by_hopper(request) else {
+    let hopper = gpu
+        .serves_by_hopper(request)
+        .and_then(|()| gpu.is_fastest_by_hopper(request));
+    let Err(not_hopper) = hopper else {
         return (Path::Hopper, None);
     };
     match gpu.serves(request).and_then(|()| gpu.compiles(request)) {
@@ -170,6 +173,10 @@ impl Gpu {
     }
 
     fn serves_by_hopper(&self, _: &Request<'_>) -> Result<(), Reason> {
+        match *self {}
+    }
+
+    fn is_fastest_by_hopper(&self, _: &Request<'_>) -> Result<(), Reason> {
         match *self {}
     }
 

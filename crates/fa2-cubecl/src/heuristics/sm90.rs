@@ -5,7 +5,7 @@ use crate::config::sm90::{FwdSm90Config, FwdSm90Tile};
 use crate::error::{ConfigError, Sm90Refusal};
 use crate::heuristics::{Gpu, section};
 use crate::mask::MaskKind;
-use crate::problem::{Dtype, Problem};
+use crate::problem::{Dtype, Mask, Problem};
 use crate::tensor::map::STRIDE_LIMIT;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,14 @@ pub fn choose_sm90(problem: &Problem) -> Result<FwdSm90Plan, ConfigError> {
         config: FwdSm90Config::new(problem.dtype, columns, mask, tile(columns, mask))?,
         section: section(problem),
     })
+}
+
+/// Whether the SM80 kernel was measured to be faster than the one for SM90, on an H200
+/// (docs/perf/hopper.md): short sequences under a causal mask, of which a tile of 192 rows wastes most.
+#[must_use]
+pub fn sm80_is_faster(problem: &Problem) -> bool {
+    let causal = matches!(problem.mask, Mask::Causal(_));
+    causal && problem.head_dim <= 64 && problem.seq_k <= 1024
 }
 
 /// Why `plan` does not serve `problem` on `gpu`, if so. `strides` of Q, K and V in elements, between batch
@@ -99,6 +107,9 @@ pub(crate) fn refusal_of(
 /// NVIDIA documents strides from 16 bytes up, so a tensor that repeats its rows is none for a map.
 #[must_use]
 pub fn unmappable_stride(sizes: [usize; 3], strides: [usize; 3]) -> Option<u64> {
+    if sizes.contains(&0) {
+        return None; // Nothing is read.
+    }
     // A dimension of size 1 is never stepped along: its stride says nothing.
     let stepped = sizes.into_iter().zip(strides).filter(|(size, _)| *size > 1);
     stepped

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 
-/// Stride of a dimension of size 1, in elements: never stepped along, but a map wants a valid one.
+/// Stride, in elements, of a dimension that is never stepped along: a map wants a valid one.
 const ANY_STRIDE: usize = 8;
 
 /// [`forward`](crate::forward) by the kernels for SM90.
@@ -125,8 +125,10 @@ fn strides(problem: &Problem, tensors: [&TensorRef; 4]) -> [[usize; 3]; 4] {
 
 /// `strides`, those that are never stepped along made valid for a tensor map.
 pub(super) fn valid_strides(sizes: [usize; 3], strides: [usize; 3]) -> [usize; 3] {
+    let is_empty = sizes.contains(&0);
     std::array::from_fn(|axis| match sizes[axis] {
         0 | 1 => ANY_STRIDE,
+        _ if is_empty => ANY_STRIDE,
         _ => strides[axis],
     })
 }
