@@ -5,10 +5,10 @@
 //!
 //! The blocks of a step are those of one query head; the heads of a group follow each other.
 
-use crate::config::backward::{BwdConfig, TERM_BYTES};
+use crate::config::backward::BwdConfig;
 use crate::copy::atom::{CHUNK_BYTES, g2s};
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};
-use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
+use crate::kernel::backward::scheduler::{BwdShape, KeyTile, query_block};
 use crate::tensor::address::unit_position;
 use crate::tensor::gmem::{ByteStrides, row_address};
 use cubecl::prelude::*;
@@ -260,10 +260,8 @@ impl QueryPipeline {
         // Row terms are there for whole blocks.
         let unit = unit_position();
         if unit < comptime!(config.term_bytes() / CHUNK_BYTES) {
-            let head_index = work.batch * shape.heads_q + head;
-            let first_row = (head_index as u64 * shape.m_blocks as u64 + block as u64)
-                * comptime!(config.block_m() as u64);
-            let source = self.terms + first_row * comptime!(TERM_BYTES as u64);
+            let index = query_block(shape, work, position.head, position.block);
+            let source = self.terms + index * comptime!(config.term_bytes() as u64);
             let target = self.shared
                 + comptime!(config.terms_offset())
                 + stage * comptime!(config.term_bytes())
