@@ -60,10 +60,7 @@ impl CudaDevice {
     /// Applies the rules of the CubeCL kernel for Hopper and those of the gradient's, and compiles it the
     /// first time.
     pub(crate) fn serves_by_hopper(&self, request: &Request<'_>) -> Result<(), Reason> {
-        if !self.gpu.is_sm90() {
-            let refusal = Sm90Refusal::Capability(self.gpu.sm);
-            return Err(Reason::Capability(refusal.to_string()));
-        }
+        self.is_hopper()?;
         if request.sizes.without_scores() {
             return Ok(()); // Nothing is launched.
         }
@@ -74,13 +71,23 @@ impl CudaDevice {
         compiles(&self.client, Kernel::Sm90(plan.config))
     }
 
-    /// Whether no other kernel was measured to be faster than the one for Hopper.
+    /// [`serves_by_hopper`](Self::serves_by_hopper), if no other kernel was measured to be faster: else
+    /// nothing is compiled.
     pub(crate) fn is_fastest_by_hopper(&self, request: &Request<'_>) -> Result<(), Reason> {
+        self.is_hopper()?;
         let problem = problem(request.sizes, request.dtype, request.mask, request.scale);
         match fa2_cubecl::sm80_is_faster(&problem) {
             true => Err(Reason::Slower),
-            false => Ok(()),
+            false => self.serves_by_hopper(request),
         }
+    }
+
+    fn is_hopper(&self) -> Result<(), Reason> {
+        if self.gpu.is_sm90() {
+            return Ok(());
+        }
+        let refusal = Sm90Refusal::Capability(self.gpu.sm);
+        Err(Reason::Capability(refusal.to_string()))
     }
 
     fn plan_hopper(&self, request: &Request<'_>) -> Result<FwdSm90Plan, Reason> {

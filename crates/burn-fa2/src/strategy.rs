@@ -80,10 +80,7 @@ fn automatic(request: &Request<'_>) -> (Path, Option<Reason>) {
         Ok(gpu) => gpu,
         Err(reason) => return (Path::Composed, Some(reason)),
     };
-    let hopper = gpu
-        .serves_by_hopper(request)
-        .and_then(|()| gpu.is_fastest_by_hopper(request));
-    let Err(not_hopper) = hopper else {
+    let Err(not_hopper) = gpu.is_fastest_by_hopper(request) else {
         return (Path::Hopper, None);
     };
     match gpu.serves(request).and_then(|()| gpu.compiles(request)) {
