@@ -5,16 +5,18 @@
 //! cached: memory may move, be reused or be captured in a graph, and the maps are right.
 
 use crate::problem::Dtype;
+use crate::tensor::address::shared_address;
 use crate::tensor::gmem::ByteStrides;
 use cubecl::prelude::*;
 use cubecl_ptx::matrix::HalfType;
+use cubecl_ptx::shuffle::sync_warp;
 use cubecl_ptx::tensor_map::{
-    MapField, MapKind, set_map_address, set_map_field, set_map_kind, set_map_stride,
+    MapField, MapKind, publish_map, set_map_address, set_map_field, set_map_kind, set_map_stride,
 };
 use cubecl_ptx::wgmma::SharedSwizzle;
 use cute_layout::{SmemTile, SwizzleMode};
 
-pub(crate) use cubecl_ptx::tensor_map::{TENSOR_MAP_BYTES, acquire_map, publish_map};
+pub(crate) use cubecl_ptx::tensor_map::{TENSOR_MAP_BYTES, acquire_map};
 
 /// Strides from here on don't fit a map, in bytes.
 pub(crate) const STRIDE_LIMIT: u64 = 1 << 40;
@@ -60,6 +62,34 @@ pub(crate) const fn shared_swizzle(mode: SwizzleMode) -> SharedSwizzle {
     match mode {
         SwizzleMode::Bytes64 => SharedSwizzle::Bytes64,
         SwizzleMode::Bytes128 => SharedSwizzle::Bytes128,
+    }
+}
+
+/// Clears `count` maps at the front of `shared`: their shared address. The one plane of a cube does it, each
+/// `lane` its part.
+#[cube]
+pub(crate) fn clear_maps(shared: &mut [u32], lane: u32, #[comptime] count: u32) -> u32 {
+    #[unroll]
+    for map in 0..count {
+        // A map has as many words as a plane has lanes.
+        shared[(lane + comptime!(map * TENSOR_MAP_BYTES / 4)) as usize] = 0u32;
+    }
+    let base = shared_address(&mut shared[0..1]);
+    // Orders: all lanes' zeros < the fields that one lane sets.
+    sync_warp();
+    base
+}
+
+/// Copies the `count` maps at shared address `base` to global address `target`, when one lane has set their
+/// fields.
+#[cube]
+pub(crate) fn publish_maps(base: u32, target: u64, #[comptime] count: u32) {
+    // Orders: the fields that one lane has set < their copies by all lanes.
+    sync_warp();
+    #[unroll]
+    for map in 0..count {
+        let offset = comptime!(map * TENSOR_MAP_BYTES);
+        publish_map(base + offset, target + comptime!(offset as u64));
     }
 }
 

@@ -1,13 +1,10 @@
 //! The kernel before the main one: tensor maps of Q, K, V and dO.
 
 use crate::config::backward::BwdConfig;
-use crate::copy::atom::sync_warp;
 use crate::kernel::backward::scheduler::BwdShape;
-use crate::tensor::address::{
-    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
-};
+use crate::tensor::address::{SHARED_ALIGNMENT, global_address, global_address_mut, unit_position};
 use crate::tensor::map::{
-    BoxKind, TENSOR_MAP_BYTES, TensorSizes, acquire_map, describe, publish_map,
+    BoxKind, TENSOR_MAP_BYTES, TensorSizes, acquire_map, clear_maps, describe, publish_maps,
 };
 use cubecl::prelude::*;
 
@@ -74,14 +71,7 @@ pub fn backward_maps(
     let mut shared =
         Shared::<[u32]>::new_aligned_slice(comptime!(MAP_WORDS as usize), SHARED_ALIGNMENT);
     let lane = unit_position();
-    #[unroll]
-    for map in 0..MAPS {
-        // A map has as many words as a plane has lanes.
-        shared[(lane + comptime!(map * TENSOR_MAP_BYTES / 4)) as usize] = 0u32;
-    }
-    let base = shared_address(&mut shared[0..1]);
-    // Orders: all lanes' zeros < the fields that lane 0 sets.
-    sync_warp();
+    let base = clear_maps(&mut shared, lane, MAPS);
     if lane == 0 {
         let batch = shape.heads_total / shape.heads_kv;
         let queries = TensorSizes {
@@ -113,12 +103,5 @@ pub fn backward_maps(
         let d_o = global_address(&d_o[0..1]);
         describe(base + 3 * bytes, d_o, &queries, &shape.d_o, q_box);
     }
-    // Orders: the fields that lane 0 has set < their copies by all lanes.
-    sync_warp();
-    let target = global_address_mut(&mut maps[0..1]);
-    #[unroll]
-    for map in 0..MAPS {
-        let offset = comptime!(map * TENSOR_MAP_BYTES);
-        publish_map(base + offset, target + comptime!(offset as u64));
-    }
+    publish_maps(base, global_address_mut(&mut maps[0..1]), MAPS);
 }

@@ -1,12 +1,11 @@
 //! The kernel before the forward: tensor maps of Q, K and V.
 
 use crate::config::sm90::FwdSm90Config;
-use crate::copy::atom::sync_warp;
 use crate::scheduler::FwdShape;
-use crate::tensor::address::{
-    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
+use crate::tensor::address::{SHARED_ALIGNMENT, global_address, global_address_mut, unit_position};
+use crate::tensor::map::{
+    BoxKind, TENSOR_MAP_BYTES, TensorSizes, clear_maps, describe, publish_maps,
 };
-use crate::tensor::map::{BoxKind, TENSOR_MAP_BYTES, TensorSizes, describe, publish_map};
 use cubecl::prelude::*;
 
 /// Maps of a launch: Q's, K's, V's.
@@ -27,14 +26,7 @@ pub fn tensor_maps(
     let mut shared =
         Shared::<[u32]>::new_aligned_slice(comptime!(MAP_WORDS as usize), SHARED_ALIGNMENT);
     let lane = unit_position();
-    #[unroll]
-    for map in 0..MAPS {
-        // A map has as many words as a plane has lanes.
-        shared[(lane + comptime!(map * TENSOR_MAP_BYTES / 4)) as usize] = 0u32;
-    }
-    let base = shared_address(&mut shared[0..1]);
-    // Orders: all lanes' zeros < the fields that lane 0 sets.
-    sync_warp();
+    let base = clear_maps(&mut shared, lane, MAPS);
     if lane == 0 {
         let batch = shape.heads_total / shape.heads_q;
         let queries = TensorSizes {
@@ -75,12 +67,5 @@ pub fn tensor_maps(
             kv_box,
         );
     }
-    // Orders: the fields that lane 0 has set < their copies by all lanes.
-    sync_warp();
-    let target = global_address_mut(&mut maps[0..1]);
-    #[unroll]
-    for map in 0..MAPS {
-        let offset = comptime!(map * TENSOR_MAP_BYTES);
-        publish_map(base + offset, target + comptime!(offset as u64));
-    }
+    publish_maps(base, global_address_mut(&mut maps[0..1]), MAPS);
 }
