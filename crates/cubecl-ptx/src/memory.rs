@@ -8,7 +8,26 @@ use crate::convert::{Pair, PairExpand};
 use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
+use cubecl::ir::Scope;
+use cubecl::ir::prelude::{TypeHandle, Value};
 use cubecl::prelude::*;
+
+/// Emits `load` of four registers of type `ty` from `address + offset`.
+fn emit_load_x4(
+    scope: &Scope,
+    load: &str,
+    constraints: &str,
+    offset: u32,
+    ty: TypeHandle,
+    address: Value,
+) -> Vec<Value> {
+    let asm = Asm {
+        text: &format!("{load} {{$0,$1,$2,$3}}, [$4+{offset}];"),
+        constraints,
+        effect: Effect::Memory,
+    };
+    emit(scope, asm, vec![ty; 4], vec![address])
+}
 
 /// Stores 4 bytes to shared `address + offset`.
 #[cube]
@@ -37,15 +56,16 @@ pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
 )]
 pub fn load_shared_x4(address: u32, #[comptime] offset: u32) -> Registers4 {
     intrinsic!(|scope| {
-        let text = format!("ld.shared.v4.b32 {{$0,$1,$2,$3}}, [$4+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=r,=r,=r,=r,r,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = u32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        let r = emit(scope, asm, vec![ty; 4], operands);
+        let address = address.read_value(scope);
+        let r = emit_load_x4(
+            scope,
+            "ld.shared.v4.b32",
+            "=r,=r,=r,=r,r,~{memory}",
+            offset,
+            ty,
+            address,
+        );
         Registers4Expand {
             x: r[0].into(),
             y: r[1].into(),
@@ -106,15 +126,16 @@ pub fn store_global_f32(address: u64, value: f32) {
 )]
 pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4 {
     intrinsic!(|scope| {
-        let text = format!("ld.shared.v4.f32 {{$0,$1,$2,$3}}, [$4+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=f,=f,=f,=f,r,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = f32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        let r = emit(scope, asm, vec![ty; 4], operands);
+        let address = address.read_value(scope);
+        let r = emit_load_x4(
+            scope,
+            "ld.shared.v4.f32",
+            "=f,=f,=f,=f,r,~{memory}",
+            offset,
+            ty,
+            address,
+        );
         Accumulator4Expand {
             x: r[0].into(),
             y: r[1].into(),
@@ -156,15 +177,16 @@ pub fn load_shared_f32_x2(address: u32, #[comptime] offset: u32) -> Pair {
 )]
 pub fn load_global_x4(address: u64, #[comptime] offset: u32) -> Registers4 {
     intrinsic!(|scope| {
-        let text = format!("ld.global.v4.b32 {{$0,$1,$2,$3}}, [$4+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=r,=r,=r,=r,l,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = u32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        let r = emit(scope, asm, vec![ty; 4], operands);
+        let address = address.read_value(scope);
+        let r = emit_load_x4(
+            scope,
+            "ld.global.v4.b32",
+            "=r,=r,=r,=r,l,~{memory}",
+            offset,
+            ty,
+            address,
+        );
         Registers4Expand {
             x: r[0].into(),
             y: r[1].into(),
@@ -202,15 +224,16 @@ pub fn load_global_f32(address: u64, #[comptime] offset: u32) -> f32 {
 )]
 pub fn load_global_f32_x4(address: u64, #[comptime] offset: u32) -> Accumulator4 {
     intrinsic!(|scope| {
-        let text = format!("ld.global.v4.f32 {{$0,$1,$2,$3}}, [$4+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=f,=f,=f,=f,l,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = f32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        let r = emit(scope, asm, vec![ty; 4], operands);
+        let address = address.read_value(scope);
+        let r = emit_load_x4(
+            scope,
+            "ld.global.v4.f32",
+            "=f,=f,=f,=f,l,~{memory}",
+            offset,
+            ty,
+            address,
+        );
         Accumulator4Expand {
             x: r[0].into(),
             y: r[1].into(),
