@@ -100,7 +100,13 @@ impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CubeCl(Some(plan)) => write!(f, "{}, section {}", plan.config, plan.section),
-            Self::Hopper(Some(plan)) => write!(f, "{}, section {}", plan.config, plan.section),
+            Self::Hopper(Some(plan)) => {
+                write!(f, "{}, section {}", plan.config, plan.section)?;
+                match plan.cubes {
+                    Some(cubes) => write!(f, ", {cubes} cubes"),
+                    None => Ok(()),
+                }
+            }
             Self::Cute(Some(kernel)) => f.write_str(kernel.name),
             Self::CubeCl(None) | Self::Hopper(None) | Self::Cute(None) => {
                 write!(f, "{} chosen", self.arg().name())

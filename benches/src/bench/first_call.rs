@@ -48,7 +48,11 @@ fn measure<E: KernelElement>(args: &FirstCallArgs) -> Result<()> {
         }
         EngineArg::Hopper => {
             let config = config.sm90()?;
-            Engine::Hopper(Some(FwdSm90Plan { config, section }))
+            Engine::Hopper(Some(FwdSm90Plan {
+                config,
+                section,
+                cubes: None,
+            }))
         }
         EngineArg::Cute => bail!("--engine cute: nothing is compiled at its first call"),
     };

@@ -187,11 +187,11 @@ fn sm90_plans(args: &ForwardArgs, problem: &Problem) -> Result<Vec<FwdSm90Plan>>
                 let config = config
                     .with_rescale(softmax.rescale())
                     .with_turns(turns.turns());
-                plans.extend(
-                    sections
-                        .iter()
-                        .map(|&section| FwdSm90Plan { config, section }),
-                );
+                plans.extend(sections.iter().map(|&section| FwdSm90Plan {
+                    config,
+                    section,
+                    cubes: None,
+                }));
             }
         }
     }

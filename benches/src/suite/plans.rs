@@ -89,10 +89,22 @@ pub fn hopper(problem: &Problem, gpu: Gpu) -> Vec<FwdSm90Plan> {
         let most = if block_m == 192 { 128 } else { 200 };
         if config.shared_bytes() <= gpu.shared_bytes && accumulators <= most {
             let section = stages;
-            plans.push(FwdSm90Plan { config, section });
+            let plan = FwdSm90Plan {
+                config,
+                section,
+                cubes: None,
+            };
+            plans.push(plan);
             if stages == 2 {
-                let config = config.with_rescale(Rescale::Eager).with_turns(Turns::Free);
-                plans.push(FwdSm90Plan { config, section });
+                plans.push(FwdSm90Plan {
+                    config: config.with_rescale(Rescale::Eager).with_turns(Turns::Free),
+                    ..plan
+                });
+                // Few cubes fetch many works each.
+                plans.extend([1, 3].map(|cubes| FwdSm90Plan {
+                    cubes: Some(cubes),
+                    ..plan
+                }));
             }
         }
     }

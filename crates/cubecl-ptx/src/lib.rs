@@ -13,7 +13,8 @@
 //! | [`math`] | `ex2.approx`, `lg2.approx`, `rcp.approx`, `fma.rn`, `max` |
 //! | [`convert`] | `cvt` of two f32 to packed f16 or bf16, and back |
 //! | [`shuffle`] | `shfl.sync.bfly`, `shfl.sync.idx`, `vote.sync.any`, `bar.warp.sync` |
-//! | [`memory`] | loads and stores of shared and global memory, `red` |
+//! | [`memory`] | loads and stores of shared and global memory |
+//! | [`atomic`] | `red`, `atom`: sums in global memory |
 //! | [`topology`] | positions read anew, opaque values, marks of branches |
 //! | [`barrier`] | named barriers: `bar.sync`, `bar.arrive` |
 //! | [`mbarrier`] | barriers in shared memory that count arrivals and copied bytes |
@@ -39,6 +40,7 @@
 
 pub mod address;
 pub mod async_copy;
+pub mod atomic;
 pub mod barrier;
 pub mod convert;
 pub mod math;

@@ -1,8 +1,6 @@
-//! Loads and stores by address: shared words and 16-byte vectors, global words and vectors; and sums
-//! in global memory.
+//! Loads and stores by address: shared words and 16-byte vectors, global words and vectors.
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: ld, st"; "Parallel Synchronization and
-//! Communication Instructions: red".
+//! PTX ISA, "Data Movement and Conversion Instructions: ld, st".
 
 use crate::convert::{Pair, PairExpand};
 use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
@@ -45,6 +43,26 @@ pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
         };
         let operands = vec![address.read_value(scope), value.read_value(scope)];
         emit(scope, asm, vec![], operands);
+    })
+}
+
+/// Loads 4 bytes from shared `address + offset`.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn load_shared(address: u32, #[comptime] offset: u32) -> u32 {
+    intrinsic!(|scope| {
+        let text = format!("ld.shared.b32 $0, [$1+{offset}];");
+        let asm = Asm {
+            text: &text,
+            constraints: "=r,r,~{memory}",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![address.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
     })
 }
 
@@ -258,52 +276,6 @@ pub fn store_global(address: u64, #[comptime] offset: u32, value: u32) {
             effect: Effect::Memory,
         };
         let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
-    })
-}
-
-/// Adds `value` to the f32 at global `address + offset`, as one step that no other thread's addition
-/// can part. In which order additions to one address happen is open, and so is the rounding of
-/// their sum.
-#[cube]
-#[allow(
-    unused_variables,
-    reason = "the body is an intrinsic: only its expansion exists"
-)]
-pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
-    intrinsic!(|scope| {
-        let text = format!("red.global.add.f32 [$0+{offset}], $1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,f,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
-    })
-}
-
-/// [`add_global_f32()`] of four neighbours at a multiple of 16, each a step of its own. Needs SM90.
-#[cube]
-#[allow(
-    unused_variables,
-    reason = "the body is an intrinsic: only its expansion exists"
-)]
-pub fn add_global_f32_x4(address: u64, #[comptime] offset: u32, values: &Accumulator4) {
-    intrinsic!(|scope| {
-        let text = format!("red.global.add.v4.f32 [$0+{offset}], {{$1,$2,$3,$4}};");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,f,f,f,f,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![
-            address.read_value(scope),
-            values.x.read_value(scope),
-            values.y.read_value(scope),
-            values.z.read_value(scope),
-            values.w.read_value(scope),
-        ];
         emit(scope, asm, vec![], operands);
     })
 }

@@ -27,6 +27,26 @@ pub fn shuffle_xor(x: f32, #[comptime] mask: u32) -> f32 {
     })
 }
 
+/// [`shuffle_xor()`] of 32 bits of any kind.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
+    intrinsic!(|scope| {
+        let text = format!("shfl.sync.bfly.b32 $0, $1, {mask}, 31, -1;");
+        let asm = Asm {
+            text: &text,
+            constraints: "=r,r",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![x.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
+    })
+}
+
 /// The value of `x` in lane 0, for all lanes: the compiler may keep it once for the plane.
 #[cube]
 #[allow(

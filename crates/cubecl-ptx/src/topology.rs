@@ -36,6 +36,20 @@ pub fn cube_position() -> u32 {
     })
 }
 
+/// Cubes of the grid along x (`%nctaid.x`), read here and now.
+#[cube]
+pub fn cube_count() -> u32 {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "mov.u32 $0, %nctaid.x;",
+            constraints: "=r",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        emit(scope, asm, vec![ty], vec![])[0].into()
+    })
+}
+
 /// `x`, of which the compiler knows nothing: what follows from it is computed where it is used.
 #[cube]
 #[allow(

@@ -71,7 +71,8 @@ pub(crate) fn store(
     );
     store_lse(
         result,
-        &position,
+        position.warp,
+        position.lane,
         lse,
         shape,
         &work,
@@ -143,19 +144,20 @@ pub(crate) fn gather(
     );
 }
 
-/// Stores the LSE: the first of a row's four lanes writes it.
+/// Stores the LSE of the rows of lane `lane` of warp `warp`: the first of a row's four lanes writes it.
 #[cube]
 pub(crate) fn store_lse(
     result: &RowResult,
-    position: &ThreadPosition,
+    warp: u32,
+    lane: u32,
     lse: u64,
     shape: &FwdShape,
     work: &WorkTile,
     #[comptime] layout: AccumulatorLayout,
 ) {
-    let first = work.row + position.warp * MMA_M + position.lane / 4;
+    let first = work.row + warp * MMA_M + lane / 4;
     let head = lse + work.head_index as u64 * shape.seq_q as u64 * 4;
-    if position.lane.is_multiple_of(4) {
+    if lane.is_multiple_of(4) {
         #[unroll]
         for m in 0..comptime!(layout.m_tiles) {
             #[unroll]

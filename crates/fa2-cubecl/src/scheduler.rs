@@ -1,6 +1,7 @@
 //! Which part of the problem a cube (CTA) works on, and which key blocks it visits.
 //!
-//! The grid is one-dimensional, so batch times heads is bounded by 2^31 only. Heads come in
+//! Works are numbered: the SM80 kernel has a cube for each, those for SM90 fetch one after the other. The grid
+//! is one-dimensional, so batch times heads is bounded by 2^31 only. Heads come in
 //! sections of a run-time number of heads; inside a section all heads' last query blocks come
 //! first. Under a causal mask those are the heaviest, and the light ones fill the last wave; and a
 //! section's keys and values stay in L2 while it is worked on.
@@ -57,7 +58,7 @@ pub(crate) struct FwdBlocks {
     pub mask: MaskKind,
 }
 
-/// The work of one cube: a block of query rows of one head.
+/// A piece of work for a cube: a block of query rows of one head.
 #[derive(CubeType)]
 pub(crate) struct WorkTile {
     /// Batch entry.
@@ -76,14 +77,29 @@ pub(crate) struct WorkTile {
     pub masked: u32,
 }
 
-/// The work of this cube. The position is read anew at each call.
+/// The work of this cube, where each has one. The position is read anew at each call.
 #[cube]
 pub(crate) fn work_tile(shape: &FwdShape, #[comptime] blocks: FwdBlocks) -> WorkTile {
-    let cube = cube_position();
+    work_tile_at(shape, cube_position(), blocks)
+}
+
+/// Works of the whole problem.
+#[cube]
+pub(crate) fn work_count(shape: &FwdShape) -> u32 {
+    shape.heads_total * shape.m_blocks
+}
+
+/// The work of number `index`, below [`work_count()`].
+#[cube]
+pub(crate) fn work_tile_at(
+    shape: &FwdShape,
+    index: u32,
+    #[comptime] blocks: FwdBlocks,
+) -> WorkTile {
     let section_cubes = shape.section * shape.m_blocks;
-    let section = cube / section_cubes;
+    let section = index / section_cubes;
     let first_head = section * shape.section;
-    let in_section = cube - section * section_cubes;
+    let in_section = index - section * section_cubes;
     // The last section may hold fewer heads.
     let heads = min(shape.section, shape.heads_total - first_head);
     let from_last = in_section / heads;

@@ -3,12 +3,13 @@
 
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
+use cubecl_ptx::atomic::{add_global_f32, add_global_f32_x4};
 use cubecl_ptx::convert::Pair;
 use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
 use cubecl_ptx::memory::{
-    add_global_f32, add_global_f32_x4, load_global_f32, load_global_f32_x4, load_global_x4,
-    load_shared_f32_x2, load_shared_f32_x4, load_shared_x4, store_global, store_global_f32,
-    store_global_x4, store_shared,
+    load_global_f32, load_global_f32_x4, load_global_x4, load_shared, load_shared_f32_x2,
+    load_shared_f32_x4, load_shared_x4, store_global, store_global_f32, store_global_x4,
+    store_shared,
 };
 use cubecl_ptx::tma::{load_box, load_bytes};
 
@@ -93,6 +94,12 @@ pub(crate) fn r2s_block(address: u32, #[comptime] offset: u32, block: &Registers
     stmatrix_x4(address, offset, block);
 }
 
+/// Shared to register: 4 bytes.
+#[cube]
+pub(crate) fn s2r_word(address: u32, #[comptime] offset: u32) -> u32 {
+    load_shared(address, offset)
+}
+
 /// Shared to register: four f32.
 #[cube]
 pub(crate) fn s2r_f32(address: u32, #[comptime] offset: u32) -> Accumulator4 {
@@ -133,6 +140,12 @@ pub(crate) fn r2g_chunk(target: u64, #[comptime] offset: u32, chunk: Registers4)
 #[cube]
 pub(crate) fn r2g_pair(target: u64, #[comptime] offset: u32, pair: u32) {
     store_global(target, offset, pair);
+}
+
+/// Zero to 4 bytes of global memory.
+#[cube]
+pub(crate) fn clear_word(target: u64, #[comptime] offset: u32) {
+    store_global(target, offset, u32::new(0));
 }
 
 /// Adds one f32 to another in global memory.

@@ -1,10 +1,11 @@
 //! MOVE: one file for each edge of the data path.
 //!
-//! Global to shared ([`g2s`], and by the copy engine [`tma`]), shared to register ([`s2r`]), register to shared ([`r2s`], [`r2s_block`]) and
-//! shared to global ([`s2g`]); the instructions behind them are in [`atom`].
+//! Global to shared ([`g2s`], and by the copy engine [`tma`]), shared to register ([`s2r`]), register to shared
+//! ([`r2s`], [`r2s_block`]), shared to global ([`s2g`]) and register to global ([`r2g`]); the instructions behind them are in [`atom`].
 
 pub(crate) mod atom;
 pub(crate) mod g2s;
+pub(crate) mod r2g;
 pub(crate) mod r2s;
 pub(crate) mod r2s_block;
 pub(crate) mod s2g;

@@ -27,6 +27,9 @@ pub struct FwdSm90Plan {
     pub config: FwdSm90Config,
     /// Heads of a section of the schedule (see the scheduler), at least 1.
     pub section: u32,
+    /// Most cubes that share the works, at least 1; without it, as many as there are multiprocessors. More would wait
+    /// for the first to end.
+    pub cubes: Option<u32>,
 }
 
 /// The plan for `problem`.
@@ -39,6 +42,7 @@ pub fn choose_sm90(problem: &Problem) -> Result<FwdSm90Plan, ConfigError> {
     Ok(FwdSm90Plan {
         config: FwdSm90Config::new(problem.dtype, columns, mask, tile(columns, mask))?,
         section: section(problem),
+        cubes: None,
     })
 }
 

@@ -1,14 +1,15 @@
 //! The forward kernel for SM90: wgmma, boxes by the tensor memory accelerator, and warpgroups with roles.
 //!
-//! One cube (CTA) owns `block_m` query rows of one head and visits the key blocks that they see. One of
-//! its warpgroups loads, in a ring guarded by barriers in shared memory; the others compute, with 64 rows
-//! each:
+//! A piece of work is `block_m` query rows of one head and the key blocks that they see. There are as many cubes
+//! (CTAs) as multiprocessors, and each fetches work until none is left, the heaviest first: the loads of the
+//! next begin under the last products and the stores of the one before. One of a cube's warpgroups loads,
+//! in a ring guarded by barriers in shared memory; the others compute, with 64 rows each:
 //!
 //! ```text
 //! Q --tma--> sQ ------> A ┐
 //! K --tma--> sK ------> B ┴ wgmma -> S (C) --mask, softmax--> P (C, then A by c_to_a) ┐
 //! V --tma--> sV (transposed view)--------------------------------------------------> B ┴ wgmma -> O (C)
-//! O (C) --normalise, round--> sQ --s2g--> O
+//! O (C) --normalise, round, transpose in four lanes--> O
 //! ```
 //!
 //! Products run beside the code: S of block t + 1 and O += P V of block t start together, and the softmax
@@ -27,31 +28,29 @@ use crate::kernel::forward_sm90::pipeline::{
     Ring, claim_computing_registers, release_loading_registers,
 };
 use crate::kernel::forward_sm90::producer::produce;
-use crate::scheduler::{FwdShape, work_tile};
+use crate::scheduler::FwdShape;
 use crate::tensor::address::{
-    SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
-    warpgroup_index,
+    SHARED_ALIGNMENT, global_address_mut, shared_address, unit_position, warpgroup_index,
 };
 use cubecl::prelude::*;
 
 /// `O = softmax(scale Q K^T + mask) V` and its LSE, for every batch entry and head.
 ///
-/// `maps` are those that [`tensor_maps`](maps::tensor_maps()) has made of `q`, `k` and `v`. The three are
-/// read through them only, and are arguments so that CubeCL keeps them until this kernel has run. Launch
-/// with `m_blocks heads_total` cubes of `config.threads()` units.
+/// `workspace` is what [`tensor_maps`](maps::tensor_maps()) has made of `q`, `k` and `v`. The three are
+/// read through its maps only, and are arguments so that CubeCL keeps them until this kernel has run. Launch
+/// with cubes of `config.threads()` units, at most one for each work.
 #[cube(launch_unchecked)]
 #[allow(unused_variables, reason = "Q, K and V are read through their maps")]
 pub fn forward_sm90(
     q: &[u32],
     k: &[u32],
     v: &[u32],
-    maps: &[u32],
+    workspace: &mut [u32],
     o: &mut [u32],
     lse: &mut [f32],
     shape: FwdShape,
     #[comptime] config: FwdSm90Config,
 ) {
-    let work = work_tile(&shape, comptime!(config.blocks()));
     // One allocation, carved by hand: CubeCL places several by the life of their values, and
     // addresses that went into PTX are invisible to it.
     let words = comptime!((config.shared_bytes() / 4) as usize);
@@ -62,7 +61,12 @@ pub fn forward_sm90(
     if warpgroup == comptime!(config.warpgroups()) {
         release_loading_registers(config);
         if unit_position() == comptime!(config.warpgroups() * WARPGROUP) {
-            produce(&ring, global_address(&maps[0..1]), &work, config);
+            produce(
+                &ring,
+                global_address_mut(&mut workspace[0..1]),
+                &shape,
+                config,
+            );
         }
     } else {
         claim_computing_registers(config);
@@ -72,7 +76,6 @@ pub fn forward_sm90(
             global_address_mut(&mut o[0..1]),
             global_address_mut(&mut lse[0..1]),
             &shape,
-            &work,
             config,
         );
     }

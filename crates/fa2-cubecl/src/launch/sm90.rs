@@ -7,7 +7,7 @@ use crate::error::Fa2Error;
 use crate::heuristics::Gpu;
 use crate::heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90};
 use crate::kernel::forward_sm90::forward_sm90 as kernel;
-use crate::kernel::forward_sm90::maps::{MAP_WORDS, tensor_maps};
+use crate::kernel::forward_sm90::maps::{WORKSPACE_WORDS, tensor_maps};
 use crate::launch::{
     FwdTensors, TensorRef, check_cubes, check_tensors, compile_by, gpu, row_problem, words,
 };
@@ -37,16 +37,21 @@ pub fn forward_sm90(
     };
     let FwdTensors { q, k, v, o, lse } = &tensors;
     check_serves(&plan, problem, [q, k, v], gpu)?;
-    let cubes = cubes_of(problem, plan.config.block_m());
-    check_cubes(cubes)?;
+    let works = cubes_of(problem, plan.config.block_m());
+    check_cubes(works)?;
     check_tensors(problem, &tensors)?;
 
     let strides = strides(problem, [q, k, v, o]);
     let shape = || Arguments::sm90(problem, &plan, strides).launch();
     let [q, k, v, o] = [q, k, v, o].map(|tensor| tensor.handle.clone());
-    let maps = client.empty(MAP_WORDS as usize * size_of::<u32>());
+    let cubes = works.min(
+        plan.cubes
+            .or(multiprocessors(client))
+            .unwrap_or(works as u32) as usize,
+    );
+    let workspace = client.empty(WORKSPACE_WORDS as usize * size_of::<u32>());
     // SAFETY: `check_tensors` has shown that every row the shape and strides reach lies in its
-    // buffer; the kernels read and write no others, and `MAP_WORDS` words of `maps`.
+    // buffer; the kernels read and write no others, and `WORKSPACE_WORDS` words of `workspace`.
     unsafe {
         tensor_maps::launch_unchecked(
             client,
@@ -55,7 +60,7 @@ pub fn forward_sm90(
             words(q.clone()),
             words(k.clone()),
             words(v.clone()),
-            words(maps.clone()),
+            words(workspace.clone()),
             shape(),
             plan.config,
         );
@@ -66,7 +71,7 @@ pub fn forward_sm90(
             words(q),
             words(k),
             words(v),
-            words(maps),
+            words(workspace),
             words(o),
             words(lse.clone()),
             shape(),
@@ -88,10 +93,19 @@ pub fn compile_sm90(client: &Client, config: FwdSm90Config) -> Result<(), Fa2Err
             client,
             &row,
             tensors,
-            Some(FwdSm90Plan { config, section: 1 }),
+            Some(FwdSm90Plan {
+                config,
+                section: 1,
+                cubes: None,
+            }),
         )
         .map(drop)
     })
+}
+
+/// Multiprocessors of the device, where CubeCL knows them.
+fn multiprocessors(client: &Client) -> Option<u32> {
+    client.properties().hardware.num_streaming_multiprocessors
 }
 
 fn check_serves(

@@ -97,12 +97,17 @@ impl Accumulator {
 
     /// A tile of zeros.
     pub fn zeros(#[comptime] layout: AccumulatorLayout) -> Accumulator {
-        let mut values = Array::<f32>::new(comptime!(layout.len()));
+        let mut zeros = Accumulator::undefined(layout);
+        zeros.clear();
+        zeros
+    }
+
+    /// Makes all values zero.
+    pub fn clear(&mut self) {
         #[unroll]
-        for i in 0..comptime!(layout.len()) {
-            values[i] = 0.0f32;
+        for i in 0..comptime!(self.layout.len()) {
+            self.values[i] = 0.0f32;
         }
-        Accumulator { values, layout }
     }
 }
 

@@ -61,18 +61,22 @@ pub(crate) struct OnlineSoftmax {
 impl OnlineSoftmax {
     /// No key seen: m = -inf, l = 0.
     pub fn new(#[comptime] rows: usize, #[comptime] rescale: Rescale) -> OnlineSoftmax {
-        let mut base = Array::<f32>::new(rows);
-        let mut row_sum = Array::<f32>::new(rows);
-        #[unroll]
-        for row in 0..rows {
-            base[row] = f32::new(f32::INFINITY);
-            row_sum[row] = 0.0f32;
-        }
-        OnlineSoftmax {
-            base,
-            row_sum,
+        let mut softmax = OnlineSoftmax {
+            base: Array::<f32>::new(rows),
+            row_sum: Array::<f32>::new(rows),
             rows,
             rescale,
+        };
+        softmax.restart();
+        softmax
+    }
+
+    /// Forgets all keys.
+    pub fn restart(&mut self) {
+        #[unroll]
+        for row in 0..comptime!(self.rows) {
+            self.base[row] = f32::new(f32::INFINITY);
+            self.row_sum[row] = 0.0f32;
         }
     }
 

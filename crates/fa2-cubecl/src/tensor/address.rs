@@ -5,7 +5,9 @@ use cubecl::prelude::*;
 use cubecl_ptx::shuffle::uniform;
 
 pub(crate) use cubecl_ptx::address::{global_address, global_address_mut, shared_address};
-pub(crate) use cubecl_ptx::topology::{cube_position, mark_branch, opaque, unit_position};
+pub(crate) use cubecl_ptx::topology::{
+    cube_count, cube_position, mark_branch, opaque, unit_position,
+};
 
 /// Alignment of a cube's shared memory: a period of the widest swizzle.
 pub(crate) const SHARED_ALIGNMENT: usize = 1024;

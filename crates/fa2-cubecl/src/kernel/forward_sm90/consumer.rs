@@ -1,4 +1,4 @@
-//! The side of a cube that computes: a warpgroup and its 64 query rows.
+//! The side of a cube that computes: a warpgroup and its 64 query rows of each work.
 //!
 //! In the steady state S of block t and O += P V of block t - 1 run together. S is waited for first; its
 //! softmax works while O goes on, and O is moved to the new exponent base after it has ended.
@@ -13,7 +13,7 @@ use crate::mma::warpgroup::atom::{Major, fence_products, pin, wait};
 use crate::mma::warpgroup::gemm::{Fragments, gemm_rs, gemm_ss};
 use crate::mma::warpgroup::operand::{Operand, OperandForm};
 use crate::pipeline::place::Place;
-use crate::scheduler::{FwdShape, WorkTile};
+use crate::scheduler::{FwdShape, WorkTile, work_count, work_tile_at};
 use crate::softmax::online::OnlineSoftmax;
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
@@ -35,7 +35,7 @@ struct State {
     softmax: OnlineSoftmax,
 }
 
-/// Computes and stores the rows of `warpgroup`.
+/// Computes and stores the rows of `warpgroup`, work after work.
 #[cube]
 pub(crate) fn consume(
     ring: &Ring,
@@ -43,7 +43,6 @@ pub(crate) fn consume(
     o: u64,
     lse: u64,
     shape: &FwdShape,
-    work: &WorkTile,
     #[comptime] config: FwdSm90Config,
 ) {
     let q_form = comptime!(OperandForm {
@@ -59,6 +58,8 @@ pub(crate) fn consume(
         major: Major::Mn,
     });
     let q_rows = ring.q + warpgroup * comptime!(WARPGROUP_ROWS * q_form.row_bytes());
+    let works = work_count(shape);
+    let mut q_place = Place::first(0u32, 1u32);
     let mut state = State {
         q: Operand::new(q_rows, q_form),
         k: Operand::new(ring.tiles(Side::K), k_form),
@@ -67,22 +68,44 @@ pub(crate) fn consume(
         v_place: Place::first(0u32, comptime!(config.stages())),
         acc_s: Accumulator::undefined(comptime!(config.s_layout())),
         p: Fragments::undefined(comptime!(config.block_n() as usize / 16)),
-        acc_o: Accumulator::zeros(comptime!(config.o_layout())),
+        acc_o: Accumulator::undefined(comptime!(config.o_layout())),
         softmax: OnlineSoftmax::new(
             comptime!(config.o_layout().rows()),
             comptime!(config.rescale()),
         ),
     };
+    open_turns(warpgroup, config);
+    let mut index = ring.next_work(&q_place);
+    while index < works {
+        let work = work_tile_at(shape, index, comptime!(config.blocks()));
+        state.acc_o.clear();
+        state.softmax.restart();
+        visit(&mut state, ring, warpgroup, shape, &work, config);
+        let result = state.softmax.finish();
+        epilogue::store(&state.acc_o, &result, index, o, lse, shape, config);
+        q_place.advance();
+        index = ring.next_work(&q_place);
+    }
+}
+
+/// All blocks of `work`.
+#[cube]
+fn visit(
+    state: &mut State,
+    ring: &Ring,
+    warpgroup: u32,
+    shape: &FwdShape,
+    work: &WorkTile,
+    #[comptime] config: FwdSm90Config,
+) {
     if work.blocks > 0 {
-        open_turns(warpgroup, config);
-        ring.wait_q();
-        first_block(&mut state, ring, warpgroup, shape, work, config);
+        first_block(state, ring, warpgroup, shape, work, config);
         // Without a causal mask only the first block can be cut.
         let masked = max(work.masked, 1u32);
         if comptime!(config.mask() != MaskKind::None) {
             for t in 1..masked {
                 step(
-                    &mut state,
+                    state,
                     ring,
                     warpgroup,
                     t,
@@ -95,7 +118,7 @@ pub(crate) fn consume(
         }
         for t in masked..work.blocks {
             step(
-                &mut state,
+                state,
                 ring,
                 warpgroup,
                 t,
@@ -105,19 +128,11 @@ pub(crate) fn consume(
                 config,
             );
         }
-        last_block(&mut state, ring, config);
+        ring.release_q();
+        last_block(state, ring, config);
+    } else {
+        ring.release_q();
     }
-    let result = state.softmax.finish();
-    epilogue::store(
-        &mut state.acc_o,
-        &result,
-        ring.q,
-        warpgroup,
-        o,
-        lse,
-        shape,
-        config,
-    );
 }
 
 /// S of block 0, and its softmax. O is still zero, so no base can be wrong.
@@ -205,6 +220,8 @@ fn last_block(state: &mut State, ring: &Ring, #[comptime] config: FwdSm90Config)
         .after(state.v_place.offset(comptime!(config.kv_bytes())));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
     wait(&mut state.acc_o, 0u32);
+    ring.release(&state.v_place, Side::V);
+    state.v_place.advance();
 }
 
 /// Masks the `t`-th visited block.

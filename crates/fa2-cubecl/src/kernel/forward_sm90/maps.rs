@@ -1,6 +1,7 @@
-//! The kernel before the forward: tensor maps of Q, K and V.
+//! The kernel before the forward: tensor maps of Q, K and V, and the count of fetched works.
 
 use crate::config::sm90::FwdSm90Config;
+use crate::copy::atom::clear_word;
 use crate::scheduler::FwdShape;
 use crate::tensor::address::{SHARED_ALIGNMENT, global_address, global_address_mut, unit_position};
 use crate::tensor::map::{
@@ -11,15 +12,19 @@ use cubecl::prelude::*;
 /// Maps of a launch: Q's, K's, V's.
 pub(crate) const MAPS: u32 = 3;
 /// Words of all of them.
-pub(crate) const MAP_WORDS: u32 = MAPS * TENSOR_MAP_BYTES / 4;
+const MAP_WORDS: u32 = MAPS * TENSOR_MAP_BYTES / 4;
+/// Bytes from the first map to the count of works that cubes have fetched beyond their first.
+pub(crate) const FETCHED: u32 = MAPS * TENSOR_MAP_BYTES;
+/// Words of the maps and the count.
+pub(crate) const WORKSPACE_WORDS: u32 = MAP_WORDS + 1;
 
-/// Makes `maps`. Launch with one cube of one plane.
+/// Makes the maps in `workspace`, and clears the count. Launch with one cube of one plane.
 #[cube(launch_unchecked)]
 pub fn tensor_maps(
     q: &[u32],
     k: &[u32],
     v: &[u32],
-    maps: &mut [u32],
+    workspace: &mut [u32],
     shape: FwdShape,
     #[comptime] config: FwdSm90Config,
 ) {
@@ -27,7 +32,11 @@ pub fn tensor_maps(
         Shared::<[u32]>::new_aligned_slice(comptime!(MAP_WORDS as usize), SHARED_ALIGNMENT);
     let lane = unit_position();
     let base = clear_maps(&mut shared, lane, MAPS);
+    let target = global_address_mut(&mut workspace[0..1]);
+    // One branch on the lane: LLVM would join a second one behind `publish_maps` with it, and copy what all lanes
+    // must do together into both of its sides.
     if lane == 0 {
+        clear_word(target, FETCHED);
         let batch = shape.heads_total / shape.heads_q;
         let queries = TensorSizes {
             batch,
@@ -67,5 +76,5 @@ pub fn tensor_maps(
             kv_box,
         );
     }
-    publish_maps(base, global_address_mut(&mut maps[0..1]), MAPS);
+    publish_maps(base, target, MAPS);
 }

@@ -1,4 +1,5 @@
-//! Who waits for whom: the ring of K and V blocks, the turns of the warpgroups, and their registers.
+//! Who waits for whom: works and their Q, the ring of K and V blocks, the turns of the warpgroups, and
+//! their registers.
 //!
 //! Each of K and V has `stages` tiles, used in turn (see [`Place`]). Of each tile two barriers in shared
 //! memory keep count:
@@ -8,11 +9,15 @@
 //! - *empty*: ends a phase when all computing warps have read the tile. The copy of use u waits for the
 //!   end of phase u - 1; for use 0, parity 1 stands for the phase before the first, which has ended.
 //!
+//! Q has one tile with two such barriers, and the number of the work comes with it. One beyond the last ends
+//! the loops.
+//!
 //! A named barrier for each warpgroup gives turns: it opens when the warpgroup waits for it and all the
 //! others have passed their turn on.
 
 use crate::config::WARP;
-use crate::config::sm90::{FwdSm90Config, Turns, WARPGROUP};
+use crate::config::sm90::{FwdSm90Config, Turns};
+use crate::copy::atom::{r2s, s2r_word, sync_warp};
 use crate::copy::tma::{TileOrigin, copy_tile};
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
@@ -26,8 +31,6 @@ use cubecl_ptx::registers::{claim_registers, release_registers};
 
 /// First of the named barriers that give turns; 0 is the cube's.
 const TURN_BARRIER: u32 = 1;
-/// First of the named barriers of the single warpgroups.
-const WARPGROUP_BARRIER: u32 = 4;
 
 /// K or V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,16 +41,28 @@ pub(crate) enum Side {
     V,
 }
 
-/// Offsets of the barriers of a kernel with `stages` tiles of K and of V, from Q's, which is the first.
+/// That Q's tile is full, and the number of the work is there.
+const Q_FULL: u32 = 0;
+/// That both were read.
+const Q_EMPTY: u32 = MBARRIER_BYTES;
+/// Barriers of Q.
+const Q_BARRIERS: u32 = 2;
+
+/// Offsets of the barriers of a kernel with `stages` tiles of K and of V, from Q's, which are the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BarrierLayout {
     stages: u32,
 }
 
 impl BarrierLayout {
-    /// Bytes of all of them.
+    /// The number of the work, behind all of them.
+    const fn work(self) -> u32 {
+        (Q_BARRIERS + 4 * self.stages) * MBARRIER_BYTES
+    }
+
+    /// Bytes of all of them and of the number.
     pub(crate) const fn bytes(self) -> u32 {
-        (1 + 4 * self.stages) * MBARRIER_BYTES
+        self.work() + 4
     }
 
     /// The barrier that `side`'s first tile is full; those of the other tiles follow.
@@ -56,7 +71,7 @@ impl BarrierLayout {
             Side::K => 0,
             Side::V => 2,
         };
-        (1 + group * self.stages) * MBARRIER_BYTES
+        (Q_BARRIERS + group * self.stages) * MBARRIER_BYTES
     }
 
     /// The barrier that `side`'s first tile is empty; those of the other tiles follow.
@@ -80,7 +95,7 @@ impl FwdSm90Config {
 pub(crate) struct Ring {
     /// Shared address of Q's tile, the first.
     pub q: u32,
-    /// Shared address of Q's barrier, the first.
+    /// Shared address of the barriers.
     barriers: u32,
     #[cube(comptime)]
     config: FwdSm90Config,
@@ -105,7 +120,9 @@ impl Ring {
     /// Starts the barriers' first phases.
     pub fn open(&self) {
         if unit_position() == 0 {
-            mbarrier_init(self.barriers, 0u32, 1u32);
+            mbarrier_init(self.barriers, Q_FULL, 1u32);
+            let warps = comptime!(self.config.computing_threads() / WARP);
+            mbarrier_init(self.barriers, Q_EMPTY, warps);
             self.open_side(Side::K);
             self.open_side(Side::V);
             mbarrier_init_fence();
@@ -138,16 +155,34 @@ impl Ring {
             })
     }
 
+    /// Says that the next work is `work`, once Q's tile is empty; its Q must follow, or [`no_q`](Self::no_q).
+    pub fn announce(&self, work: u32, place: &Place) {
+        // Orders: all reads of the last work's number and Q < the writes of this one's over them.
+        mbarrier_wait(self.barriers, Q_EMPTY, place.parity[0]);
+        r2s(
+            self.barriers,
+            comptime!(self.config.barriers().work()),
+            work,
+        );
+    }
+
+    /// Ends the announcement of a work that reads no Q.
+    pub fn no_q(&self) {
+        // Orders: the number of the work < its reads.
+        mbarrier_arrive(self.barriers, Q_FULL);
+    }
+
     /// Starts the copy of Q.
     pub fn fill_q(&self, map: u64, from: &TileOrigin) {
         let config = comptime!(self.config);
-        mbarrier_expect(self.barriers, 0u32, comptime!(config.q_bytes()));
+        // Orders: the number of the work < its reads.
+        mbarrier_expect(self.barriers, Q_FULL, comptime!(config.q_bytes()));
         copy_tile(
             map,
             from,
             self.q,
             self.barriers,
-            0u32,
+            Q_FULL,
             comptime!(config.q_tile()),
         );
     }
@@ -174,10 +209,21 @@ impl Ring {
         );
     }
 
-    /// Waits for Q.
-    pub fn wait_q(&self) {
-        // Orders: the copy of Q < its reads by products.
-        mbarrier_wait(self.barriers, 0u32, 0u32);
+    /// Waits for the next work and its Q: the number of the work.
+    pub fn next_work(&self, place: &Place) -> u32 {
+        // Orders: the number and the copy of Q < their reads.
+        mbarrier_wait(self.barriers, Q_FULL, place.parity[0]);
+        s2r_word(self.barriers, comptime!(self.config.barriers().work()))
+    }
+
+    /// Gives Q's tile and the number back: this warp has read both.
+    pub fn release_q(&self) {
+        // Orders: all lanes' reads of the number < the arrival.
+        sync_warp();
+        if unit_position().is_multiple_of(WARP) {
+            // Orders: this warp's reads of Q and the number < their successors over them.
+            mbarrier_arrive(self.barriers, Q_EMPTY);
+        }
     }
 
     /// Waits for the block of `side` at `place`.
@@ -216,12 +262,6 @@ pub(crate) fn release_loading_registers(#[comptime] config: FwdSm90Config) {
     if comptime!(config.warpgroups() > 1) {
         release_registers(comptime!(config.loading_registers()));
     }
-}
-
-/// Orders shared-memory accesses of the four warps of `warpgroup`.
-#[cube]
-pub(crate) fn sync_warpgroup(warpgroup: u32) {
-    barrier_sync(warpgroup + WARPGROUP_BARRIER, WARPGROUP);
 }
 
 /// Gives warpgroup 0 the first turn, and to each other one a turn after all those before it.

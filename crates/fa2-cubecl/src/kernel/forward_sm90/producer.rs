@@ -1,41 +1,87 @@
-//! The side of a cube that loads: one thread starts all copies.
+//! The side of a cube that loads: one thread fetches works and starts all copies.
 
 use crate::config::sm90::FwdSm90Config;
 use crate::copy::tma::TileOrigin;
+use crate::kernel::forward_sm90::maps::FETCHED;
 use crate::kernel::forward_sm90::pipeline::{Ring, Side};
 use crate::pipeline::place::Place;
-use crate::scheduler::WorkTile;
+use crate::scheduler::{FwdShape, WorkTile, work_count, work_tile_at};
+use crate::tensor::address::{cube_count, cube_position};
 use crate::tensor::map::{TENSOR_MAP_BYTES, acquire_map};
 use cubecl::prelude::*;
+use cubecl_ptx::atomic::fetch_add_global;
 
-/// Copies Q, and K and V of every block of `work`, the last first. `maps` is the global address of the
-/// tensor maps of Q, K and V.
+/// Global addresses of the tensor maps.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+struct Maps {
+    q: u64,
+    k: u64,
+    v: u64,
+}
+
+/// Copies Q, K and V of this cube's works: the first is that of its position, the others those that no cube has
+/// fetched yet. `workspace` is the global address of maps and count.
 #[cube]
-pub(crate) fn produce(ring: &Ring, maps: u64, work: &WorkTile, #[comptime] config: FwdSm90Config) {
-    if work.blocks > 0 {
-        let map_bytes = comptime!(TENSOR_MAP_BYTES as u64);
-        let k_map = maps + map_bytes;
-        let v_map = k_map + map_bytes;
-        // Orders: the making of the maps by an earlier kernel < the copies that use them.
-        acquire_map(maps);
-        acquire_map(k_map);
-        acquire_map(v_map);
-        let q = TileOrigin {
-            row: work.row,
-            head: work.head,
-            batch: work.batch,
-        };
-        ring.fill_q(maps, &q);
-        let mut place = Place::first(1u32, comptime!(config.stages()));
-        for t in 0..work.blocks {
-            let block = TileOrigin {
-                row: (work.blocks - t - 1) * comptime!(config.block_n()),
-                head: work.head_kv,
+pub(crate) fn produce(
+    ring: &Ring,
+    workspace: u64,
+    shape: &FwdShape,
+    #[comptime] config: FwdSm90Config,
+) {
+    let map_bytes = comptime!(TENSOR_MAP_BYTES as u64);
+    let maps = Maps {
+        q: workspace,
+        k: workspace + map_bytes,
+        v: workspace + comptime!(2 * map_bytes),
+    };
+    // Orders: the making of the maps by an earlier kernel < the copies that use them.
+    acquire_map(maps.q);
+    acquire_map(maps.k);
+    acquire_map(maps.v);
+    let mut q_place = Place::first(1u32, 1u32);
+    let mut place = Place::first(1u32, comptime!(config.stages()));
+    let works = work_count(shape);
+    let mut index = cube_position();
+    while index < works {
+        // Asked for here, it is there when this work has been loaded.
+        let next = cube_count() + fetch_add_global(workspace, FETCHED, 1u32);
+        let work = work_tile_at(shape, index, comptime!(config.blocks()));
+        if work.blocks > 0 {
+            // K's tile is empty before Q's is.
+            ring.fill(maps.k, &block(&work, 0u32, config), &place, Side::K);
+            ring.announce(index, &q_place);
+            let q = TileOrigin {
+                row: work.row,
+                head: work.head,
                 batch: work.batch,
             };
-            ring.fill(k_map, &block, &place, Side::K);
-            ring.fill(v_map, &block, &place, Side::V);
+            ring.fill_q(maps.q, &q);
+            ring.fill(maps.v, &block(&work, 0u32, config), &place, Side::V);
             place.advance();
+            for t in 1..work.blocks {
+                let from = block(&work, t, config);
+                ring.fill(maps.k, &from, &place, Side::K);
+                ring.fill(maps.v, &from, &place, Side::V);
+                place.advance();
+            }
+        } else {
+            ring.announce(index, &q_place);
+            ring.no_q();
         }
+        q_place.advance();
+        index = next;
+    }
+    ring.announce(index, &q_place);
+    ring.no_q();
+}
+
+/// Where the `t`-th visited block of `work` begins.
+#[cube]
+fn block(work: &WorkTile, t: u32, #[comptime] config: FwdSm90Config) -> TileOrigin {
+    TileOrigin {
+        row: (work.blocks - t - 1) * comptime!(config.block_n()),
+        head: work.head_kv,
+        batch: work.batch,
     }
 }
