@@ -149,6 +149,18 @@ pub fn teaching(
     Ok(())
 }
 
+/// The device address of a buffer, after everything that was queued before.
+///
+/// # Errors
+/// [`CuteError::Driver`] where an earlier launch left the buffer unwritten.
+pub fn address(client: &Client, handle: &Handle) -> Result<u64, CuteError> {
+    driver::address(client, handle).map_err(|error| CuteError::Driver {
+        step: "find a buffer".into(),
+        device: client.service_id().device.index_id,
+        reason: format!("{error:?}"),
+    })
+}
+
 fn binding(handle: &Handle) -> cubecl::server::BufferBinding {
     handle.clone().binding()
 }

@@ -7,7 +7,7 @@ use crate::suite::op;
 use crate::suite::plans::{HOPPER_MOST_COLUMNS, hopper_backward};
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
-use burn_fa2::{FlashAttentionOptions, flash_attention_with_lse};
+use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention_with_lse};
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::{
@@ -56,14 +56,14 @@ pub fn check<E: KernelElement + BurnElement>(
                 tally.record(format!("{dtype} {case} [{name}]"), result);
             }
         }
-        for engine in args.engines() {
+        let forced = args.engines().map(EngineArg::strategy);
+        for strategy in std::iter::once(Strategy::Auto).chain(forced) {
             for deterministic in [false, true] {
-                let options = op::options(case, engine).with_deterministic(deterministic);
+                let options = op::options(case, strategy).with_deterministic(deterministic);
                 let result = op_gradients(&loaded, case, options, &device);
                 let mode = if deterministic { ", deterministic" } else { "" };
-                let name = engine.name();
                 tally.record(
-                    format!("{dtype} {case} [op's gradients on {name}{mode}]"),
+                    format!("{dtype} {case} [op's gradients, {strategy:?}{mode}]"),
                     result,
                 );
             }

@@ -1,76 +1,130 @@
-//! What the op decides by itself: which kernel `Strategy::Auto` takes, and which operands it copies first.
+//! What the op decides by itself: which kernels each strategy takes for either pass, and which operands it
+//! copies first.
 
 use crate::engine::{EngineArg, is_there};
 use crate::suite::SuiteArgs;
+use crate::suite::gradients::{Bits, bits, bits_of};
+use crate::suite::op;
+use crate::suite::passes::{Outputs, Passes, Values, operands};
 use crate::suite::tally::Tally;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_fa2::{FlashAttentionOptions, Strategy, try_flash_attention};
-use fa2_testing::{Case, inputs};
+use burn_fa2::{Strategy, try_flash_attention};
+use cubecl::client::Client;
+use fa2_cubecl::{Gpu, QuerySums, choose_backward_sm90, sm80_is_faster};
+use fa2_machine::problem;
+use fa2_testing::{Case, Causal};
 use half::f16;
 
-const CASE: Case = Case::new("choice", 2, 4, 333, 64).kv_heads(2);
+/// The first is short under a causal mask, where the forward for SM80 is the faster one.
+const CASES: [Case; 2] = [
+    Case::new("choice-short", 2, 4, 333, 64)
+        .kv_heads(2)
+        .causal(Causal::BottomRight),
+    Case::new("choice", 2, 4, 333, 128).kv_heads(2),
+];
 const SEED: u64 = 23;
 
-/// Compares bits: those of `Auto` with those of the engine it should take, and those of keys and values that
-/// are repeated by a stride of 0 with those of copies.
-pub fn check(args: &SuiteArgs, tally: &mut Tally) {
-    if !args.selects(&CASE) {
-        return;
-    }
+/// Compares bits: those of the op with those of the kernels that it should take, and those of keys and values
+/// that are repeated by a stride of 0 with those of copies.
+pub fn check(client: &Client, gpu: Gpu, args: &SuiteArgs, tally: &mut Tally) {
     let device = Device::cuda(args.device());
-    let engine = match is_there(EngineArg::Hopper, args.sm) {
-        true => EngineArg::Hopper,
-        false => EngineArg::Cubecl,
-    };
-    tally.record(
-        format!("{CASE} [op, Auto is {}]", engine.name()),
-        same(
-            || output(Strategy::Auto, operands(&device)),
-            || output(engine.strategy(), operands(&device)),
-        ),
-    );
-    for engine in args.engines() {
-        let of = |repeat: fn(Tensor<4>) -> Tensor<4>| {
-            let [q, k, v] = operands(&device);
-            output(engine.strategy(), [q, repeat(k), repeat(v)])
-        };
-        tally.record(
-            format!("{CASE} [op on {}, keys repeated by strides]", engine.name()),
-            same(
-                || of(|keys| first(keys).expand(CASE.shape_kv())),
-                || of(|keys| first(keys).repeat_dim(0, CASE.batch)),
-            ),
-        );
+    for case in CASES.iter().filter(|case| args.selects(case)) {
+        for taken in taken(case, gpu, args) {
+            for sums in [QuerySums::Atomic, QuerySums::Owned] {
+                let Taken {
+                    strategy,
+                    forward,
+                    backward,
+                } = taken;
+                tally.record(
+                    format!(
+                        "{case} [op, {strategy:?} is {}, its gradient {}, {sums:?}]",
+                        forward.name(),
+                        backward.name()
+                    ),
+                    takes(client, case, &device, taken, sums),
+                );
+            }
+        }
+        for engine in args.engines() {
+            tally.record(
+                format!("{case} [op on {}, keys repeated by strides]", engine.name()),
+                reads_repeated_keys(case, &device, engine),
+            );
+        }
     }
 }
 
-/// The first batch entry.
-fn first(keys: Tensor<4>) -> Tensor<4> {
-    keys.narrow(0, 0, 1)
+/// A strategy, and the engines whose kernels it should take.
+#[derive(Clone, Copy)]
+struct Taken {
+    strategy: Strategy,
+    forward: EngineArg,
+    backward: EngineArg,
 }
 
-fn operands(device: &Device) -> [Tensor<4>; 3] {
-    let [q, k, v] = inputs::generate::<f16>(&CASE, SEED).logical();
-    let tensor = |values: Vec<f16>, shape: [usize; 4]| {
-        Tensor::<4>::from_data(TensorData::new(values, shape), (device, DType::F16))
+fn taken(case: &Case, gpu: Gpu, args: &SuiteArgs) -> Vec<Taken> {
+    use EngineArg::{Cubecl, Hopper};
+    let problem = problem::<f16>(case);
+    let there = is_there(Hopper, gpu.sm);
+    let differentiates = choose_backward_sm90(&problem, gpu, QuerySums::Atomic).is_ok();
+    let fastest = |is_hopper| if is_hopper { Hopper } else { Cubecl };
+    let auto = Taken {
+        strategy: Strategy::Auto,
+        forward: fastest(there && !sm80_is_faster(&problem)),
+        backward: fastest(there && differentiates),
     };
-    let kv = CASE.shape_kv();
-    [tensor(q, CASE.shape_q()), tensor(k, kv), tensor(v, kv)]
+    let forced = args.engines().map(|engine| Taken {
+        strategy: engine.strategy(),
+        forward: engine,
+        backward: fastest(engine == Hopper && differentiates),
+    });
+    std::iter::once(auto).chain(forced).collect()
 }
 
-fn output(strategy: Strategy, [q, k, v]: [Tensor<4>; 3]) -> Result<Vec<u16>, String> {
-    let options = FlashAttentionOptions::causal().with_strategy(strategy);
-    let o = try_flash_attention(q, k, v, options).map_err(|error| error.to_string())?;
-    let values = o.into_data().try_to_vec::<f16>();
-    let values = values.map_err(|error| format!("{error:?}"))?;
-    Ok(values.into_iter().map(f16::to_bits).collect())
-}
-
-fn same(
-    one: impl FnOnce() -> Result<Vec<u16>, String>,
-    other: impl FnOnce() -> Result<Vec<u16>, String>,
+/// Whether both passes of the op have the bits that these engines give.
+fn takes(
+    client: &Client,
+    case: &Case,
+    device: &Device,
+    taken: Taken,
+    sums: QuerySums,
 ) -> Result<(), String> {
-    match one()? == other()? {
+    let passes = Passes::new(client, &Values::new(case, SEED));
+    passes.forward(taken.forward)?;
+    passes.backward(taken.backward, sums)?;
+    let expected = f16_bits(&passes.outputs(), client)?;
+    let options = op::options(case, taken.strategy).with_deterministic(sums == QuerySums::Owned);
+    let found = bits(case, &operands(case, SEED), device, options)?;
+    for (at, name) in ["O", "dQ", "dK", "dV"].into_iter().enumerate() {
+        // dQ has no order of its sums where they are atomic.
+        let has_bits = name != "dQ" || sums == QuerySums::Owned;
+        if has_bits && found[at] != expected[at] {
+            return Err(format!("{name} has other bits"));
+        }
+    }
+    Ok(())
+}
+
+fn f16_bits(outputs: &Outputs, client: &Client) -> Result<Bits, String> {
+    let [o, _, d_q, d_k, d_v] = outputs.read(client)?;
+    Ok([o, d_q, d_k, d_v].map(|bytes| bytemuck::pod_collect_to_vec(&bytes)))
+}
+
+fn reads_repeated_keys(case: &Case, device: &Device, engine: EngineArg) -> Result<(), String> {
+    let [q, k, v, _] = operands(case, SEED);
+    let tensor = |values: &Vec<f16>, shape: [usize; 4]| {
+        Tensor::<4>::from_data(TensorData::new(values.clone(), shape), (device, DType::F16))
+    };
+    let of = |repeat: &dyn Fn(Tensor<4>) -> Tensor<4>| {
+        let first = |keys: &Vec<f16>| tensor(keys, case.shape_kv()).narrow(0, 0, 1);
+        let (k, v) = (repeat(first(&k)), repeat(first(&v)));
+        let options = op::options(case, engine.strategy());
+        let o = try_flash_attention(tensor(&q, case.shape_q()), k, v, options);
+        bits_of(o.map_err(|error| error.to_string())?)
+    };
+    let by_stride = of(&|keys| keys.expand(case.shape_kv()))?;
+    match by_stride == of(&|keys| keys.repeat_dim(0, case.batch))? {
         true => Ok(()),
         false => Err("other bits".to_owned()),
     }

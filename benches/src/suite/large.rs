@@ -3,12 +3,13 @@
 //! They are filled on the device by a function of the place, which the host evaluates where it
 //! checks; so nothing of their size crosses the bus but O.
 
+use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::tally::Tally;
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
-use fa2_cubecl::{FwdTensors, TensorRef, forward};
+use fa2_cubecl::{FwdTensors, TensorRef};
 use fa2_machine::problem;
 use fa2_testing::{Case, Element, Expected, poison};
 use half::f16;
@@ -64,20 +65,22 @@ enum Contents {
     Poison,
 }
 
-/// Checks both cases.
+/// Checks both cases on every engine.
 pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
     for case in [MANY_HEADS, MANY_KEYS]
         .iter()
         .filter(|case| args.selects(case))
     {
-        tally.record(
-            format!("{case} [over 2^31 elements]"),
-            conforms(client, case),
-        );
+        for engine in args.engines() {
+            tally.record(
+                format!("{case} [{}, over 2^31 elements]", engine.name()),
+                conforms(client, case, engine),
+            );
+        }
     }
 }
 
-fn conforms(client: &Client, case: &Case) -> Result<(), String> {
+fn conforms(client: &Client, case: &Case, engine: EngineArg) -> Result<(), String> {
     let tensor = |shape: [usize; 4], contents| {
         let [_, heads, rows, columns] = shape;
         TensorRef {
@@ -94,8 +97,9 @@ fn conforms(client: &Client, case: &Case) -> Result<(), String> {
         // Two elements of f16 poison are a NaN in f32 too.
         lse: filled(client, 2 * rows, Contents::Poison),
     };
-    forward(client, &problem::<f16>(case), tensors.clone(), None)
-        .map_err(|error| error.to_string())?;
+    engine
+        .chosen()
+        .launch(client, &problem::<f16>(case), &tensors)?;
     all_written(client, &tensors.o.handle)?;
     places(case)
         .into_iter()

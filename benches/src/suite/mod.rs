@@ -2,15 +2,19 @@
 
 pub mod article;
 pub mod backward;
+pub mod buffers;
 pub mod choice;
 pub mod conformance;
 pub mod extras;
 pub mod fragment_map;
+pub mod gradients;
+pub mod graph;
 pub mod large;
 pub mod loaded;
 pub mod memory;
 pub mod op;
 pub mod ordering;
+pub mod passes;
 pub mod plans;
 pub mod repeat;
 pub mod shard;
@@ -73,7 +77,7 @@ pub struct SuiteArgs {
 enum Part {
     /// The fragment map, the grid and the article's shapes.
     Forward,
-    /// The same launch many times.
+    /// The same launch many times: in its memory, in memory that moves, and replayed as a graph.
     Repeat,
     /// Both compilers' kernels in one stream.
     Ordering,
@@ -143,6 +147,8 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Repeat) {
         repeat::check(&client, args, &mut tally);
         backward::check_repeats(&client, gpu, args, &mut tally);
+        buffers::check(&client, args, &mut tally);
+        graph::check(&client, args, &mut tally);
     }
     if args.has(Part::Ordering) {
         ordering::check(&client, args, &mut tally);
@@ -150,7 +156,8 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
     if args.has(Part::Op) {
         op::check_threads(args, &mut tally);
         op::check_devices(args, &mut tally);
-        choice::check(args, &mut tally);
+        gradients::check(args, &mut tally);
+        choice::check(&client, gpu, args, &mut tally);
         extras::check(args, &mut tally);
     }
     if args.has(Part::Backward) {

@@ -5,15 +5,17 @@ use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, DeviceType, Element as BurnElement, Tensor, TensorData};
-use burn_fa2::{CausalAlignment, FlashAttentionOptions, Mask, try_flash_attention_with_lse};
+use burn_fa2::{
+    CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
+};
 use fa2_machine::KernelElement;
 use fa2_testing::{CASES, Case, Causal, Expected, Qkv, REPLAY, Storage, Stored, inputs};
 use half::f16;
 
 /// Threads of the concurrent check.
-const THREADS: usize = 4;
+pub const THREADS: usize = 4;
 /// Calls of each of them.
-const CALLS: usize = 50;
+pub const CALLS: usize = 50;
 const SEED: u64 = 21;
 
 /// Runs every case, the empty and the unaligned ones too, through the op.
@@ -101,7 +103,7 @@ fn run<E: KernelElement + BurnElement>(
     engine: EngineArg,
 ) -> Result<(Vec<E>, Vec<f32>), String> {
     let [q, k, v] = [&qkv.q, &qkv.k, &qkv.v].map(|stored| tensor(stored, case.storage, device));
-    let (o, lse) = try_flash_attention_with_lse(q, k, v, options(case, engine))
+    let (o, lse) = try_flash_attention_with_lse(q, k, v, options(case, engine.strategy()))
         .map_err(|error| error.to_string())?;
     let data = |data: TensorData| data.try_to_vec::<E>().map_err(|error| format!("{error:?}"));
     let lse = lse
@@ -134,11 +136,11 @@ fn tensor<E: KernelElement + BurnElement>(
     }
 }
 
-/// The case's options, forced onto an engine.
+/// The case's options, with a strategy.
 #[must_use]
-pub fn options(case: &Case, engine: EngineArg) -> FlashAttentionOptions {
+pub fn options(case: &Case, strategy: Strategy) -> FlashAttentionOptions {
     FlashAttentionOptions::default()
-        .with_strategy(engine.strategy())
+        .with_strategy(strategy)
         .with_mask(mask(case))
         .with_scale(case.scale_value())
 }

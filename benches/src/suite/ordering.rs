@@ -1,31 +1,41 @@
 //! Kernels of both compilers in one stream, ten thousand times: each must see what the one before it
 //! wrote.
 //!
-//! A step fills Q from the step's number, runs attention, and folds O's bits into a sum in which the
-//! order counts. The sums of a run that never waits must be those of a run that waits after every
-//! launch.
+//! A step fills Q from the step's number, runs attention, and the gradient where that is asked for, and folds
+//! the bits of what they give into a sum in which the order counts. The sums of a run that never waits must be
+//! those of a run that waits after every launch.
 
-use crate::engine::{Engine, EngineArg};
+mod op;
+
+use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
+use crate::suite::passes::{Passes, Values};
 use crate::suite::tally::Tally;
-use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_fa2::{FlashAttentionOptions, flash_attention};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
-use fa2_cubecl::{FwdTensors, Problem, TensorRef};
-use fa2_machine::problem;
+use fa2_cubecl::QuerySums;
 use fa2_testing::{Case, Causal};
 use half::f16;
 
 /// Small enough that the host is often behind and often ahead.
 const CASE: Case = Case::new("ordering", 1, 2, 128, 64).causal(Causal::BottomRight);
 const STEPS: u32 = 10_000;
-/// Steps of each of several threads, and of the op, which costs more host time.
+/// Steps of each of several threads, and in a profile.
 const FEWER_STEPS: u32 = 3_000;
 const THREADS: u32 = 4;
 const UNITS: u32 = 256;
+const SEED: u64 = 25;
+
+/// What a step runs.
+#[derive(Clone, Copy)]
+enum Work {
+    /// The forward pass.
+    Forward(EngineArg),
+    /// Both passes. Atomic sums of dQ have no bits to fold.
+    Both(EngineArg, QuerySums),
+}
 
 /// Two f16 between 0.5 and 1 from a multiplicative hash of the place and the step.
 #[cube(launch_unchecked)]
@@ -46,75 +56,64 @@ fn fold(sum: &mut [u32], of: &[u32], words: u32) {
     }
 }
 
-/// Checks every engine of `args`, from one thread, from several, and inside a profile.
+/// Checks every engine of `args`, from one thread, from several, and inside a profile; then its gradient.
 pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
     if !args.selects(&CASE) {
         return;
     }
     for engine in args.engines() {
         let name = engine.name();
-        tally.record(
-            format!("{CASE} [{name}, {STEPS} steps]"),
-            matches_waiting(client, engine, STEPS),
-        );
-        tally.record(
-            format!("{CASE} [{name}, {THREADS} threads x {FEWER_STEPS} steps]"),
-            threads(client, engine),
-        );
+        check_work(client, Work::Forward(engine), name, tally);
         tally.record(
             format!("{CASE} [{name}, {FEWER_STEPS} steps in a profile]"),
-            profiled(client, engine),
+            profiled(client, Work::Forward(engine)),
         );
-        tally.record(
-            format!("{CASE} [op on {name}, {FEWER_STEPS} steps]"),
-            op(args, engine),
-        );
+        // The CuTe kernels have no backward of their own.
+        if engine != EngineArg::Cute {
+            for sums in [QuerySums::Atomic, QuerySums::Owned] {
+                let name = format!("{name}, both passes, {sums:?}");
+                check_work(client, Work::Both(engine, sums), &name, tally);
+            }
+        }
+        op::check(args, engine, tally);
     }
+}
+
+fn check_work(client: &Client, work: Work, name: &str, tally: &mut Tally) {
+    tally.record(
+        format!("{CASE} [{name}, {STEPS} steps]"),
+        matches_waiting(client, work, STEPS),
+    );
+    tally.record(
+        format!("{CASE} [{name}, {THREADS} threads x {FEWER_STEPS} steps]"),
+        threads(client, work),
+    );
 }
 
 /// The buffers of one run.
 struct Run {
     client: Client,
-    problem: Problem,
-    tensors: FwdTensors,
+    passes: Passes,
     sum: Handle,
 }
 
 impl Run {
     fn new(client: &Client) -> Self {
-        let rows = CASE.heads_q * CASE.seq_q;
-        let strides = [
-            rows * CASE.head_dim,
-            CASE.seq_q * CASE.head_dim,
-            CASE.head_dim,
-        ];
-        let zeros = || client.create_from_slice(&vec![0; rows * CASE.head_dim * size_of::<f16>()]);
-        let tensor = || TensorRef {
-            handle: zeros(),
-            strides,
-        };
-        let run = Self {
+        let words = Self::words() as usize;
+        Self {
             client: client.clone(),
-            problem: problem::<f16>(&CASE),
-            tensors: FwdTensors {
-                q: tensor(),
-                k: tensor(),
-                v: tensor(),
-                o: tensor(),
-                lse: client.create_from_slice(&vec![0; rows * size_of::<f32>()]),
-            },
-            sum: zeros(),
-        };
-        run.fill(&run.tensors.k.handle, STEPS + 1);
-        run.fill(&run.tensors.v.handle, STEPS + 2);
-        run
+            passes: Passes::new(client, &Values::new(&CASE, SEED)),
+            sum: client.create_from_slice(&vec![0; words * size_of::<u32>()]),
+        }
     }
 
+    /// Words of Q, and of each output.
     fn words() -> u32 {
-        (CASE.heads_q * CASE.seq_q * CASE.head_dim / 2) as u32
+        (CASE.heads_q * CASE.seq_q * CASE.head_dim * size_of::<f16>() / size_of::<u32>()) as u32
     }
 
-    fn fill(&self, handle: &Handle, step: u32) {
+    /// Fills Q.
+    fn fill(&self, step: u32) {
         let words = Self::words();
         // SAFETY: the buffer holds `words` words, and the kernel writes no more.
         unsafe {
@@ -122,14 +121,14 @@ impl Run {
                 &self.client,
                 CubeCount::Static(words.div_ceil(UNITS), 1, 1),
                 CubeDim::new_1d(UNITS),
-                BufferArg::from_raw_parts(handle.clone(), words as usize),
+                BufferArg::from_raw_parts(self.passes.q().clone(), words as usize),
                 step,
                 words,
             );
         }
     }
 
-    fn fold(&self) {
+    fn fold(&self, output: &Handle) {
         let words = Self::words();
         // SAFETY: both buffers hold `words` words.
         unsafe {
@@ -138,25 +137,41 @@ impl Run {
                 CubeCount::Static(words.div_ceil(UNITS), 1, 1),
                 CubeDim::new_1d(UNITS),
                 BufferArg::from_raw_parts(self.sum.clone(), words as usize),
-                BufferArg::from_raw_parts(self.tensors.o.handle.clone(), words as usize),
+                BufferArg::from_raw_parts(output.clone(), words as usize),
                 words,
             );
         }
     }
 
     /// Steps `1..=steps`; waits after every launch if asked to.
-    fn steps(&self, engine: Engine, steps: u32, waits: bool) -> Result<(), String> {
+    fn steps(&self, work: Work, steps: u32, waits: bool) -> Result<(), String> {
         let wait = || match waits {
             true => block_on(self.client.sync()).map_err(|error| format!("{error:?}")),
             false => Ok(()),
         };
+        let outputs = self.passes.outputs();
+        let [o, d_q, d_k, d_v] = outputs.tensors();
         for step in 1..=steps {
-            self.fill(&self.tensors.q.handle, step);
+            self.fill(step);
             wait()?;
-            engine.launch(&self.client, &self.problem, &self.tensors)?;
+            let (Work::Forward(engine) | Work::Both(engine, _)) = work;
+            self.passes.forward(engine)?;
             wait()?;
-            self.fold();
-            wait()?;
+            let folded = match work {
+                Work::Forward(_) => vec![o],
+                Work::Both(_, sums) => {
+                    self.passes.backward(engine, sums)?;
+                    wait()?;
+                    match sums {
+                        QuerySums::Atomic => vec![d_k, d_v],
+                        QuerySums::Owned => vec![d_q, d_k, d_v],
+                    }
+                }
+            };
+            for output in folded {
+                self.fold(output);
+                wait()?;
+            }
         }
         Ok(())
     }
@@ -170,9 +185,9 @@ impl Run {
     }
 }
 
-fn sum_of(client: &Client, engine: EngineArg, steps: u32, waits: bool) -> Result<Vec<u32>, String> {
+fn sum_of(client: &Client, work: Work, steps: u32, waits: bool) -> Result<Vec<u32>, String> {
     let run = Run::new(client);
-    run.steps(engine.chosen(), steps, waits)?;
+    run.steps(work, steps, waits)?;
     run.sum()
 }
 
@@ -184,21 +199,19 @@ fn compare(found: &[u32], expected: &[u32]) -> Result<(), String> {
     }
 }
 
-fn matches_waiting(client: &Client, engine: EngineArg, steps: u32) -> Result<(), String> {
-    let expected = sum_of(client, engine, steps, true)?;
+fn matches_waiting(client: &Client, work: Work, steps: u32) -> Result<(), String> {
+    let expected = sum_of(client, work, steps, true)?;
     if expected.iter().all(|&sum| sum == 0) {
         return Err("the sums are zero: nothing ran".into());
     }
-    compare(&sum_of(client, engine, steps, false)?, &expected)
+    compare(&sum_of(client, work, steps, false)?, &expected)
 }
 
-fn threads(client: &Client, engine: EngineArg) -> Result<(), String> {
-    let expected = sum_of(client, engine, FEWER_STEPS, true)?;
+fn threads(client: &Client, work: Work) -> Result<(), String> {
+    let expected = sum_of(client, work, FEWER_STEPS, true)?;
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
-            .map(|_| {
-                scope.spawn(|| compare(&sum_of(client, engine, FEWER_STEPS, false)?, &expected))
-            })
+            .map(|_| scope.spawn(|| compare(&sum_of(client, work, FEWER_STEPS, false)?, &expected)))
             .collect();
         threads.into_iter().try_for_each(|thread| {
             thread
@@ -208,55 +221,15 @@ fn threads(client: &Client, engine: EngineArg) -> Result<(), String> {
     })
 }
 
-fn profiled(client: &Client, engine: EngineArg) -> Result<(), String> {
-    let expected = sum_of(client, engine, FEWER_STEPS, true)?;
+fn profiled(client: &Client, work: Work) -> Result<(), String> {
+    let expected = sum_of(client, work, FEWER_STEPS, true)?;
     let run = Run::new(client);
     let (result, duration) = client
-        .profile(
-            || run.steps(engine.chosen(), FEWER_STEPS, false),
-            "ordering",
-        )
+        .profile(|| run.steps(work, FEWER_STEPS, false), "ordering")
         .map_err(|error| format!("{error:?}"))?;
     result?;
     if block_on(duration.resolve()).is_none() {
         return Err("the profile measured no time".into());
     }
     compare(&run.sum()?, &expected)
-}
-
-/// Burn's operations around the op: under fusion they wait in a queue of their own.
-fn op(args: &SuiteArgs, engine: EngineArg) -> Result<(), String> {
-    let device = Device::cuda(args.device());
-    let options = FlashAttentionOptions::causal().with_strategy(engine.strategy());
-    let shape = CASE.shape_q();
-    let elements = shape.iter().product::<usize>();
-    let tensor = |salt: usize| {
-        let value = |at: usize| f16::from_f32(((at * 7 + salt) % 61) as f32 / 61.0 - 0.5);
-        let data = TensorData::new((0..elements).map(value).collect::<Vec<_>>(), shape);
-        Tensor::<4>::from_data(data, (&device, DType::F16))
-    };
-    let run = |waits: bool| -> Result<Vec<Vec<u16>>, String> {
-        let [x, k, v] = [1, 2, 3].map(tensor);
-        let mut outputs = Vec::new();
-        for step in 0..FEWER_STEPS {
-            // One rounding an element, so that how Burn merges its operations can't show.
-            let q = x.clone() * (1.0 + f64::from(step % 64) / 64.0);
-            outputs.push(flash_attention(q, k.clone(), v.clone(), options) * 3.0);
-            if waits {
-                device.sync().map_err(|error| format!("{error:?}"))?;
-            }
-        }
-        let bits = |output: Tensor<4>| {
-            let values = output.into_data().try_to_vec::<f16>();
-            let values = values.map_err(|error| format!("{error:?}"))?;
-            Ok(values.into_iter().map(f16::to_bits).collect())
-        };
-        outputs.into_iter().map(bits).collect()
-    };
-    let expected = run(true)?;
-    let found = run(false)?;
-    match found.iter().zip(&expected).filter(|(a, b)| a != b).count() {
-        0 => Ok(()),
-        wrong => Err(format!("{wrong} of {FEWER_STEPS} outputs differ")),
-    }
 }

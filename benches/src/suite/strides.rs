@@ -3,10 +3,12 @@
 //!
 //! Deterministic, so that dQ has bits to compare. Replays STRIDE-01, STRIDE-02 and STRIDE-07.
 
+use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
+use crate::suite::gradients::bits_of;
 use crate::suite::tally::Tally;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention};
+use burn_fa2::{FlashAttentionOptions, flash_attention};
 use fa2_testing::{Case, inputs};
 use half::f16;
 
@@ -26,15 +28,32 @@ enum Layout {
     Transposed,
 }
 
+/// What computes.
+struct Place {
+    device: Device,
+    engine: EngineArg,
+}
+
 /// Checks every layout of every operand, and the dO of a plain sum.
 pub fn check(args: &SuiteArgs, tally: &mut Tally) {
     if !args.selects(&CASE) {
         return;
     }
+    // The CuTe kernels have no backward of their own.
+    for engine in args.engines().filter(|engine| *engine != EngineArg::Cute) {
+        check_engine(args, engine, tally);
+    }
+}
+
+fn check_engine(args: &SuiteArgs, engine: EngineArg, tally: &mut Tally) {
     use Layout::{Plain, Sparse, Swapped, Transposed};
-    let device = Device::cuda(args.device()).autodiff();
-    let plain = gradients([Plain; 4], &device);
-    for (name, layouts) in [
+    let place = Place {
+        device: Device::cuda(args.device()).autodiff(),
+        engine,
+    };
+    let name = engine.name();
+    let plain = gradients([Plain; 4], &place);
+    for (what, layouts) in [
         ("STRIDE-01: dO swapped", [Plain, Plain, Plain, Swapped]),
         ("dO transposed", [Plain, Plain, Plain, Transposed]),
         (
@@ -50,11 +69,11 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
     ] {
         let result = plain
             .clone()
-            .and_then(|plain| match gradients(layouts, &device)? == plain {
+            .and_then(|plain| match gradients(layouts, &place)? == plain {
                 true => Ok(()),
                 false => Err("other bits than copies give".to_owned()),
             });
-        tally.record(format!("{CASE} [op's gradients, {name}]"), result);
+        tally.record(format!("{CASE} [op's gradients on {name}, {what}]"), result);
     }
     for tracked in [
         [true, false, false],
@@ -65,20 +84,23 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
     ] {
         let result = plain
             .clone()
-            .and_then(|plain| some_gradients(tracked, &plain, &device));
-        tally.record(format!("{CASE} [op's gradients of {tracked:?}]"), result);
+            .and_then(|plain| some_gradients(tracked, &plain, &place));
+        tally.record(
+            format!("{CASE} [op's gradients on {name} of {tracked:?}]"),
+            result,
+        );
     }
     tally.record(
-        format!("{CASE} [op's gradients, STRIDE-02: sum()]"),
-        sum_is_ones(&device),
+        format!("{CASE} [op's gradients on {name}, STRIDE-02: sum()]"),
+        sum_is_ones(&place),
     );
 }
 
 /// Bits of dQ, dK and dV for operands q, k, v and dO in these layouts.
-fn gradients(layouts: [Layout; 4], device: &Device) -> Result<[Vec<u16>; 3], String> {
-    let [q, k, v, d_o] = operands(layouts, device);
+fn gradients(layouts: [Layout; 4], place: &Place) -> Result<[Vec<u16>; 3], String> {
+    let [q, k, v, d_o] = operands(layouts, &place.device);
     let [q, k, v] = [q, k, v].map(Tensor::require_grad);
-    let o = attention([&q, &k, &v]);
+    let o = attention([&q, &k, &v], place);
     // Multiplied as it lies in memory, so that the way back to O gives a view of that layout.
     let as_stored = |tensor: Tensor<4>| match layouts[3] {
         Layout::Plain | Layout::Sparse => tensor,
@@ -89,15 +111,15 @@ fn gradients(layouts: [Layout; 4], device: &Device) -> Result<[Vec<u16>; 3], Str
 }
 
 /// Only the `tracked` ones of q, k and v ask for a gradient, which must be the one of `all`.
-fn some_gradients(tracked: [bool; 3], all: &[Vec<u16>; 3], device: &Device) -> Result<(), String> {
-    let [q, k, v, d_o] = operands([Layout::Plain; 4], device);
+fn some_gradients(tracked: [bool; 3], all: &[Vec<u16>; 3], place: &Place) -> Result<(), String> {
+    let [q, k, v, d_o] = operands([Layout::Plain; 4], &place.device);
     let mut leaves = [q, k, v];
     for (leaf, tracked) in leaves.iter_mut().zip(tracked) {
         if tracked {
             *leaf = leaf.clone().require_grad();
         }
     }
-    let o = attention(leaves.each_ref());
+    let o = attention(leaves.each_ref(), place);
     let gradients = (o * d_o).sum().backward();
     for ((leaf, tracked), all) in leaves.iter().zip(tracked).zip(all) {
         match (leaf.grad(&gradients), tracked) {
@@ -114,18 +136,12 @@ fn some_gradients(tracked: [bool; 3], all: &[Vec<u16>; 3], device: &Device) -> R
     Ok(())
 }
 
-fn bits_of(tensor: Tensor<4>) -> Result<Vec<u16>, String> {
-    let values = tensor.into_data().try_to_vec::<f16>();
-    let values = values.map_err(|error| format!("{error:?}"))?;
-    Ok(values.into_iter().map(f16::to_bits).collect())
-}
-
 /// `sum().backward()` gives a dO that repeats one element, with strides of 0.
-fn sum_is_ones(device: &Device) -> Result<(), String> {
+fn sum_is_ones(place: &Place) -> Result<(), String> {
     let of = |sum: &dyn Fn(Tensor<4>) -> Tensor<1>| {
-        let [q, k, v, _] = operands([Layout::Plain; 4], device);
+        let [q, k, v, _] = operands([Layout::Plain; 4], &place.device);
         let [q, k, v] = [q, k, v].map(Tensor::require_grad);
-        let o = attention([&q, &k, &v]);
+        let o = attention([&q, &k, &v], place);
         bits([&q, &k, &v], sum(o))
     };
     let ones = |o: Tensor<4>| (o.clone() * o.ones_like()).sum();
@@ -135,9 +151,9 @@ fn sum_is_ones(device: &Device) -> Result<(), String> {
     }
 }
 
-fn attention([q, k, v]: [&Tensor<4>; 3]) -> Tensor<4> {
+fn attention([q, k, v]: [&Tensor<4>; 3], place: &Place) -> Tensor<4> {
     let options = FlashAttentionOptions::causal()
-        .with_strategy(Strategy::CubeCl)
+        .with_strategy(place.engine.strategy())
         .with_deterministic(true);
     flash_attention(q.clone(), k.clone(), v.clone(), options)
 }

@@ -19,11 +19,9 @@ impl FlashAttentionOps for CubeBackend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         match call.path {
             #[cfg(feature = "cuda")]
-            Path::CubeCl | Path::Hopper | Path::Cute => crate::kernel::forward(q, k, v, call),
+            Path::Kernels(kernel, _) => crate::kernel::forward(q, k, v, call, kernel),
             #[cfg(not(feature = "cuda"))]
-            Path::CubeCl | Path::Hopper | Path::Cute => {
-                unreachable!("`strategy::choose` has no kernel to choose")
-            }
+            Path::Kernels(..) => unreachable!("`strategy::choose` has no kernel to choose"),
             Path::Composed => {
                 composed::forward::<Self>(q, k, v, Scores::new(call.mask, call.scale))
             }
@@ -42,15 +40,10 @@ impl FlashAttentionOps for CubeBackend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
         let saved = Saved { q, k, v, o, lse };
         match call.forward.path {
-            // The CuTe kernels have no backward pass of their own.
             #[cfg(feature = "cuda")]
-            Path::CubeCl | Path::Hopper | Path::Cute => {
-                crate::kernel::backward(saved, d_o, d_lse, call)
-            }
+            Path::Kernels(_, kernels) => crate::kernel::backward(saved, d_o, d_lse, call, kernels),
             #[cfg(not(feature = "cuda"))]
-            Path::CubeCl | Path::Hopper | Path::Cute => {
-                unreachable!("`strategy::choose` has no kernel to choose")
-            }
+            Path::Kernels(..) => unreachable!("`strategy::choose` has no kernel to choose"),
             Path::Composed => composed::backward::<Self>(saved, d_o, d_lse, call),
         }
     }

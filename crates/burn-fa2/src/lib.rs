@@ -1,8 +1,9 @@
 //! FlashAttention-2 as an op for the [Burn](https://burn.dev) deep-learning framework.
 //!
-//! On an NVIDIA GPU (compute capability 8.0 and up) f16 and bf16 attention runs in one fused CubeCL
-//! kernel, which never writes the score matrix to memory; Hopper GPUs (9.0) have one of their own. Everything else - other devices, f32,
-//! masks, biases, softcap - is composed of Burn operations with the same semantics.
+//! On an NVIDIA GPU (compute capability 8.0 and up) f16 and bf16 attention runs in one fused CubeCL kernel, and its
+//! gradient in a few more, none of which writes the score matrix to memory; Hopper GPUs (9.0) have kernels of
+//! their own for both. Everything else - other devices, f32, masks, biases, softcap - is composed of Burn
+//! operations with the same semantics.
 //!
 //! # Swapping it in
 //!

@@ -10,7 +10,7 @@ use crate::{
     composed::{self, Scores},
     error::{FlashAttentionError as Error, Reason},
     options::{CausalAlignment, FlashAttentionOptions, Mask},
-    strategy::{self, Path, Request},
+    strategy::{self, Choice, Path, Request},
     validate::{self, Sizes},
 };
 
@@ -96,7 +96,7 @@ pub fn try_attention(
             .with_scale(scale);
         return run([query, key, value], &sizes, plain, scale).map(|(output, _)| output);
     }
-    strategy::report(&query.device(), Path::Composed, extra);
+    strategy::report(&query.device(), Choice::Composed, extra);
     let scores = Scores {
         scale,
         softcap: options.softcap,
@@ -230,6 +230,8 @@ fn run(
         sizes,
         mask,
         scale,
+        tracked: [&q, &k, &v].map(Tensor::is_tracked),
+        deterministic: options.deterministic,
     };
     let path = strategy::choose(options.strategy, &request)?;
     if path == Path::Composed && !is_extended(&device) {

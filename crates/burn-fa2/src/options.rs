@@ -31,19 +31,23 @@ pub enum Mask {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The CubeCL kernel for Hopper where it serves and compiles, else the CubeCL kernel, else the CuTe kernel
-    /// (feature `cute`), else the composed path. The choice and its reason go to the `log` crate at level
-    /// `info`, once per reason and process.
+    /// The CubeCL kernel for Hopper where it serves, compiles and is not known to be slower, else the CubeCL
+    /// kernel, else the CuTe kernel (feature `cute`), else the composed path. Whichever kernel that is, the
+    /// gradient is computed by the CubeCL kernels for Hopper where they serve and compile, else by the CubeCL
+    /// kernels. Both choices and their reasons go to the `log` crate at level `info`, once per reason and
+    /// process.
     #[default]
     Auto,
-    /// The CubeCL kernel, which runs on compute capability 8.0 and up, or an error that says why it can't
+    /// The CubeCL kernels, which run on compute capability 8.0 and up, or an error that says why they can't
     /// serve.
     CubeCl,
-    /// The CubeCL kernel for Hopper GPUs (compute capability 9.0 and no other), or an error that says why it
-    /// can't serve or does not compile. The gradient is computed by the kernels of [`CubeCl`](Self::CubeCl).
+    /// The CubeCL kernels for Hopper GPUs (compute capability 9.0 and no other), or an error that says why that
+    /// of the forward pass can't serve, or that one of them does not compile. Where a rule is against those of
+    /// the gradient, a head size that they don't have, it is computed by those of [`CubeCl`](Self::CubeCl), and
+    /// the log says why.
     Hopper,
     /// The CUDA C++ kernel written with CuTe, or an error that says why it can't serve. Needs the
-    /// feature `cute`.
+    /// feature `cute`. The gradient is computed by the kernels of [`CubeCl`](Self::CubeCl).
     Cute,
     /// Separate Burn operations, which hold the whole score matrix in memory. Any device, any
     /// dtype.
@@ -72,7 +76,8 @@ pub struct FlashAttentionOptions {
     /// Which implementation computes the attention.
     pub strategy: Strategy,
     /// Whether the gradient must have the same bits each time. On a kernel's path that of the query is
-    /// then summed up in a fixed order, which is slower; everything else has the same bits anyway.
+    /// then computed by a kernel of its own in a fixed order, which is slower; everything else has the same
+    /// bits anyway.
     pub deterministic: bool,
 }
 

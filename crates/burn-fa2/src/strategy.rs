@@ -1,10 +1,8 @@
-//! Which path serves a call, and the log of that choice.
+//! Which path serves a call: for the forward pass and, by itself, for the gradient.
 
-use std::{
-    collections::HashSet,
-    mem::{Discriminant, discriminant},
-    sync::{Mutex, PoisonError},
-};
+mod report;
+
+pub(crate) use report::{Choice, report};
 
 #[cfg(feature = "cuda")]
 use burn::backend::DispatchDevice;
@@ -16,17 +14,33 @@ use crate::{
     validate::{self, Sizes},
 };
 
-/// An implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What computes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Path {
+    /// A kernel, and those of the gradient: any where none is asked for.
+    Kernels(Forward, Backward),
+    /// Separate Burn operations.
+    Composed,
+}
+
+/// A kernel of the forward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Forward {
     /// The CubeCL kernel for SM80 and up.
     CubeCl,
     /// The CubeCL kernel for Hopper.
     Hopper,
     /// The CUDA C++ kernel.
     Cute,
-    /// Separate Burn operations.
-    Composed,
+}
+
+/// Kernels of the backward pass. The CuTe kernels have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Backward {
+    /// The CubeCL kernels for SM80 and up.
+    CubeCl,
+    /// Those with the main kernel for Hopper.
+    Hopper,
 }
 
 /// What the choice depends on.
@@ -40,6 +54,34 @@ pub(crate) struct Request<'a> {
     )]
     pub(crate) mask: Mask,
     pub(crate) scale: f64,
+    /// Which of dQ, dK and dV can be asked for.
+    pub(crate) tracked: [bool; 3],
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(dead_code, reason = "a rule of the kernel's")
+    )]
+    pub(crate) deterministic: bool,
+}
+
+impl Request<'_> {
+    fn is_tracked(&self) -> bool {
+        self.tracked.contains(&true)
+    }
+}
+
+/// What the kernels of a GPU can do.
+pub(crate) trait Kernels {
+    /// Applies the rules of `forward`, and loads it where it is compiled already.
+    fn serves(&self, forward: Forward, request: &Request<'_>) -> Result<(), Reason>;
+
+    /// Compiles `forward`, which serves, the first time.
+    fn compiles(&self, forward: Forward, request: &Request<'_>) -> Result<(), Reason>;
+
+    /// Whether the forward for SM80 was measured to be faster than that for Hopper.
+    fn sm80_is_faster(&self, request: &Request<'_>) -> bool;
+
+    /// Applies the rules of `backward`, and compiles that for Hopper the first time.
+    fn differentiates(&self, backward: Backward, request: &Request<'_>) -> Result<(), Reason>;
 }
 
 /// The path for `request`, which must be one that the kernels could serve but for their own limits.
@@ -47,71 +89,104 @@ pub(crate) fn choose(
     strategy: Strategy,
     request: &Request<'_>,
 ) -> Result<Path, FlashAttentionError> {
-    let forced = |served: Result<(), Reason>, path| {
-        served
-            .map(|()| path)
+    let by = |forward| {
+        gpu(request)
+            .and_then(|gpu| forced(&gpu, forward, request))
             .map_err(|reason| FlashAttentionError::Kernel { strategy, reason })
     };
     match strategy {
         Strategy::Composed => Ok(Path::Composed),
-        Strategy::CubeCl => forced(
-            gpu(request).and_then(|gpu| gpu.serves(request)),
-            Path::CubeCl,
-        ),
-        Strategy::Hopper => forced(
-            gpu(request).and_then(|gpu| gpu.serves_by_hopper(request)),
-            Path::Hopper,
-        ),
-        Strategy::Cute => forced(
-            gpu(request).and_then(|gpu| gpu.serves_by_cute(request)),
-            Path::Cute,
-        ),
+        Strategy::CubeCl => by(Forward::CubeCl),
+        Strategy::Hopper => by(Forward::Hopper),
+        Strategy::Cute => by(Forward::Cute),
         Strategy::Auto => {
-            let (path, reason) = automatic(request);
-            report(request.device, path, reason);
-            Ok(path)
+            let path = gpu(request).and_then(|gpu| automatic(&gpu, request));
+            Ok(path.unwrap_or_else(|reason| {
+                report(request.device, Choice::Composed, Some(reason));
+                Path::Composed
+            }))
         }
     }
 }
 
-/// The fastest kernel that serves and compiles, and why none before it does.
-fn automatic(request: &Request<'_>) -> (Path, Option<Reason>) {
-    let gpu = match gpu(request) {
-        Ok(gpu) => gpu,
-        Err(reason) => return (Path::Composed, Some(reason)),
+/// `forward`, and the fastest kernels for its gradient.
+fn forced(gpu: &impl Kernels, forward: Forward, request: &Request<'_>) -> Result<Path, Reason> {
+    gpu.serves(forward, request)?;
+    let backward = match forward {
+        _ if !request.is_tracked() => Backward::CubeCl,
+        Forward::CubeCl | Forward::Cute => {
+            gpu.differentiates(Backward::CubeCl, request)?;
+            Backward::CubeCl
+        }
+        Forward::Hopper => match fastest_backward(gpu, request)? {
+            (_, Some(refusal @ Reason::Compilation(_))) => return Err(refusal),
+            (backward, because) => {
+                if because.is_some() {
+                    report(request.device, Choice::Backward(backward), because);
+                }
+                backward
+            }
+        },
     };
-    let Err(not_hopper) = gpu.is_fastest_by_hopper(request) else {
-        return (Path::Hopper, None);
+    if forward == Forward::Hopper {
+        gpu.compiles(forward, request)?;
+    }
+    Ok(Path::Kernels(forward, backward))
+}
+
+/// The fastest kernels, each by itself.
+fn automatic(gpu: &impl Kernels, request: &Request<'_>) -> Result<Path, Reason> {
+    let (forward, because) = fastest_forward(gpu, request)?;
+    let backward = match request.is_tracked() {
+        true => Some(fastest_backward(gpu, request)?),
+        false => None,
     };
-    match gpu.serves(request).and_then(|()| gpu.compiles(request)) {
-        Ok(()) => (Path::CubeCl, Some(not_hopper)),
-        Err(reason) => match gpu.serves_by_cute(request) {
-            Ok(()) => (Path::Cute, Some(reason)),
-            Err(_) => (Path::Composed, Some(reason)),
+    report(request.device, Choice::Forward(forward), because);
+    let backward = backward.map(|(backward, because)| {
+        report(request.device, Choice::Backward(backward), because);
+        backward
+    });
+    Ok(Path::Kernels(forward, backward.unwrap_or(Backward::CubeCl)))
+}
+
+/// The fastest kernel that serves and compiles, and why none before it does; or why none does at all.
+fn fastest_forward(
+    gpu: &impl Kernels,
+    request: &Request<'_>,
+) -> Result<(Forward, Option<Reason>), Reason> {
+    let Err(not_hopper) = is_fastest_by_hopper(gpu, request) else {
+        return Ok((Forward::Hopper, None));
+    };
+    let by_cubecl = gpu
+        .serves(Forward::CubeCl, request)
+        .and_then(|()| gpu.compiles(Forward::CubeCl, request));
+    match by_cubecl {
+        Ok(()) => Ok((Forward::CubeCl, Some(not_hopper))),
+        Err(reason) => match gpu.serves(Forward::Cute, request) {
+            Ok(()) => Ok((Forward::Cute, Some(reason))),
+            Err(_) => Err(reason),
         },
     }
 }
 
-/// Logs what `Strategy::Auto` chose, once per path and reason.
-pub(crate) fn report(device: &Device, path: Path, reason: Option<Reason>) {
-    type Said = HashSet<(Path, Option<Discriminant<Reason>>)>;
-    static SAID: Mutex<Option<Said>> = Mutex::new(None);
-    // Another thread's panic can't leave a set half-inserted.
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (path, reason.as_ref().map(discriminant));
-    if !said.get_or_insert_default().insert(key) {
-        return;
+fn is_fastest_by_hopper(gpu: &impl Kernels, request: &Request<'_>) -> Result<(), Reason> {
+    gpu.serves(Forward::Hopper, request)?;
+    if gpu.sm80_is_faster(request) {
+        return Err(Reason::Slower);
     }
-    let device = validate::name(device);
-    let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    match path {
-        Path::CubeCl => log::info!("attention on {device} runs on the CubeCL kernel{because}"),
-        Path::Hopper => log::info!("attention on {device} runs on the CubeCL kernel for Hopper"),
-        Path::Cute => log::info!("attention on {device} runs on the CuTe kernel{because}"),
-        Path::Composed => {
-            log::info!("attention on {device} is composed of separate operations{because}");
-        }
-    }
+    gpu.compiles(Forward::Hopper, request)
+}
+
+/// The fastest kernels of the gradient, and why not those for Hopper; or why none serve at all.
+fn fastest_backward(
+    gpu: &impl Kernels,
+    request: &Request<'_>,
+) -> Result<(Backward, Option<Reason>), Reason> {
+    let Err(not_hopper) = gpu.differentiates(Backward::Hopper, request) else {
+        return Ok((Backward::Hopper, None));
+    };
+    gpu.differentiates(Backward::CubeCl, request)?;
+    Ok((Backward::CubeCl, Some(not_hopper)))
 }
 
 /// The GPU of `request`, if nothing is against every kernel on it.
@@ -164,24 +239,20 @@ fn cuda_device(device: &Device) -> Result<Gpu, Reason> {
 enum Gpu {}
 
 #[cfg(not(feature = "cuda"))]
-impl Gpu {
-    fn serves(&self, _: &Request<'_>) -> Result<(), Reason> {
+impl Kernels for Gpu {
+    fn serves(&self, _: Forward, _: &Request<'_>) -> Result<(), Reason> {
         match *self {}
     }
 
-    fn serves_by_hopper(&self, _: &Request<'_>) -> Result<(), Reason> {
+    fn compiles(&self, _: Forward, _: &Request<'_>) -> Result<(), Reason> {
         match *self {}
     }
 
-    fn is_fastest_by_hopper(&self, _: &Request<'_>) -> Result<(), Reason> {
+    fn sm80_is_faster(&self, _: &Request<'_>) -> bool {
         match *self {}
     }
 
-    fn serves_by_cute(&self, _: &Request<'_>) -> Result<(), Reason> {
-        match *self {}
-    }
-
-    fn compiles(&self, _: &Request<'_>) -> Result<(), Reason> {
+    fn differentiates(&self, _: Backward, _: &Request<'_>) -> Result<(), Reason> {
         match *self {}
     }
 }
@@ -193,3 +264,6 @@ fn cuda_device(device: &Device) -> Result<Gpu, Reason> {
         device: validate::name(device),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,16 @@
 //! Validate, choose, launch: the only file with a CubeCL client.
 
 pub(crate) mod backward;
+pub(crate) mod compile;
 pub(crate) mod sm90;
 
 use crate::arguments::{Arguments, cubes};
-use crate::config::{Columns, FwdConfig};
+use crate::config::FwdConfig;
 use crate::error::Fa2Error;
 use crate::heuristics::{FwdPlan, Gpu, choose};
 use crate::kernel::forward_sm80::forward_sm80;
 use crate::mask::MaskKind;
-use crate::problem::{Alignment, Dtype, Mask, Problem};
+use crate::problem::{Dtype, Problem};
 use cubecl::client::Client;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -100,73 +101,6 @@ fn check_cubes(cubes: usize) -> Result<(), Fa2Error> {
         });
     }
     Ok(())
-}
-
-/// Compiles `config` on the client's device, and waits for it.
-///
-/// [`forward`] only queues, and what a compiler refuses shows when O is read. A caller that could
-/// still take another path asks here first; once a kernel is compiled the answer takes microseconds.
-///
-/// # Errors
-/// [`Fa2Error::Compilation`] with CubeCL's words.
-pub fn compile(client: &Client, config: FwdConfig) -> Result<(), Fa2Error> {
-    let (dtype, mask) = (config.dtype(), config.mask());
-    let row = row_problem(config.head_dim(), config.columns(), dtype, mask);
-    compile_by(client, &row, config.to_string(), |tensors| {
-        forward(client, &row, tensors, Some(FwdPlan { config, section: 1 })).map(drop)
-    })
-}
-
-/// One row of one head, for a kernel of these kinds.
-fn row_problem(head_dim: u32, columns: Columns, dtype: Dtype, mask: MaskKind) -> Problem {
-    let head_dim = head_dim as usize;
-    Problem {
-        batch: 1,
-        heads_q: 1,
-        heads_kv: 1,
-        seq_q: 1,
-        seq_k: 1,
-        head_dim: match columns {
-            Columns::Exact => head_dim,
-            Columns::Padded => head_dim - 8,
-        },
-        dtype,
-        mask: match mask {
-            MaskKind::None => Mask::None,
-            MaskKind::Causal => Mask::Causal(Alignment::TopLeft),
-        },
-        scale: 1.0,
-    }
-}
-
-/// Compiles what `launch` launches for `row`, and waits for it: a launch is what makes CubeCL compile.
-fn compile_by(
-    client: &Client,
-    row: &Problem,
-    config: String,
-    launch: impl FnOnce(FwdTensors) -> Result<(), Fa2Error>,
-) -> Result<(), Fa2Error> {
-    let bytes = vec![0; row.head_dim * Dtype::BYTES as usize];
-    let tensor = || TensorRef {
-        handle: client.create_from_slice(&bytes),
-        strides: [row.head_dim; 3],
-    };
-    let tensors = FwdTensors {
-        q: tensor(),
-        k: tensor(),
-        v: tensor(),
-        o: tensor(),
-        lse: client.create_from_slice(&[0; size_of::<f32>()]),
-    };
-    let output = tensors.o.handle.clone();
-    launch(tensors)?;
-    client
-        .check([&output])
-        .map_err(|error| Fa2Error::Compilation {
-            config,
-            device: client.properties().identity.name.clone(),
-            reason: error.to_string(),
-        })
 }
 
 /// Whether the client's device can run the kernels.

@@ -62,9 +62,11 @@ pub use heuristics::sm90::{
 };
 pub use heuristics::{FwdPlan, Gpu, choose};
 pub use kernel::backward::preprocess::LseGradient;
+pub use launch::backward::sm90::backward_sm90;
 pub use launch::backward::{BwdTensors, backward};
-pub use launch::sm90::{compile_sm90, forward_sm90};
-pub use launch::{FwdTensors, TensorRef, check_tensors, compile, device_support, forward, gpu};
+pub use launch::compile::{compile, compile_backward, compile_sm90};
+pub use launch::sm90::forward_sm90;
+pub use launch::{FwdTensors, TensorRef, check_tensors, device_support, forward, gpu};
 pub use mask::MaskKind;
 pub use problem::{Alignment, Dtype, Mask, Problem};
 pub use score::ScoreKind;

@@ -11,7 +11,7 @@ use crate::{FATBIN, KernelInfo};
 use cubecl::client::Client;
 use cubecl::cuda::CudaRuntime;
 use cubecl::device_handle::DeviceHandle;
-use cubecl::server::{BufferBinding, LaunchError, ServerError};
+use cubecl::server::{BufferBinding, Handle, LaunchError, ServerError};
 use cubecl_environment::backtrace::BackTrace;
 use cubecl_environment::stream::StreamId;
 use cubecl_server::id::KernelId;
@@ -121,6 +121,12 @@ fn load_function(module: Module, kernel: &KernelInfo) -> Result<Function, result
         }?;
     }
     Ok(Function(function))
+}
+
+/// The device address of a buffer's first byte, at which it stays while the handle lives.
+pub(super) fn address(client: &Client, handle: &Handle) -> Result<u64, ServerError> {
+    let resource = client.get_resource::<CudaServer>(handle.clone())?;
+    Ok(resource.resource().ptr)
 }
 
 /// One launch along x.

@@ -17,15 +17,17 @@ use super::{
 use crate::{
     backend::BackwardCall,
     composed::{self, Saved},
+    strategy::Backward,
     validate::Sizes,
 };
 
-/// dQ, dK and dV, of operands whose forward pass ran on a kernel.
+/// dQ, dK and dV by `kernels`, which have accepted the operands; their forward pass ran on any kernel.
 pub(crate) fn backward(
     saved: Saved<CubeBackend>,
     d_o: CubeTensor,
     d_lse: CubeTensor,
     call: BackwardCall,
+    kernels: Backward,
 ) -> (CubeTensor, CubeTensor, CubeTensor) {
     let Saved { q, k, v, o, lse } = saved;
     let sizes = Sizes::new(q.shape().dims(), k.shape().dims(), v.shape().dims());
@@ -33,8 +35,11 @@ pub(crate) fn backward(
     if sizes.without_scores() {
         return composed::no_gradients::<CubeBackend>([&q, &k, &v]);
     }
-    let [wants_q, wants_k, wants_v] = call.wanted;
-    let call = call.forward;
+    let BackwardCall {
+        forward: call,
+        wanted,
+    } = call;
+    let [wants_q, wants_k, wants_v] = wanted;
     let problem = problem(&sizes, dtype, call.mask, call.scale);
     // Not `empty_device_dtype`, whose rows are padded on CUDA: the gradients would not be contiguous.
     let allocate = |heads, seq| {
@@ -49,10 +54,14 @@ pub(crate) fn backward(
     // Of what is not wanted, the operand itself has the right shape.
     let (unwanted_q, unwanted_kv) = (q.clone(), [k.clone(), v.clone()]);
 
-    // `sum().backward()` gives a dO that repeats one element; rows of it are read as they are.
+    // `sum().backward()` gives a dO that repeats one element: threads read rows of it as they are.
     let d_o = CubeBackend::float_cast(d_o, dtype.into());
-    let readable = |tensor| operand(tensor, problem.head_dim, Reader::Threads);
-    let [q, k, v, o, d_o] = [q, k, v, o, d_o].map(readable);
+    let reader = match kernels {
+        Backward::CubeCl => Reader::Threads,
+        Backward::Hopper => Reader::CopyEngine,
+    };
+    let [q, k, v, d_o] = [q, k, v, d_o].map(|tensor| operand(tensor, problem.head_dim, reader));
+    let o = operand(o, problem.head_dim, Reader::Threads);
     let rows = |tensor| into_contiguous(CubeBackend::float_cast(tensor, DType::F32.into())).handle;
     let tensors = BwdTensors {
         q: reference(&q),
@@ -67,11 +76,12 @@ pub(crate) fn backward(
             .as_ref()
             .map(|gradients| gradients.each_ref().map(reference)),
     };
-    let query_sums = match call.deterministic {
-        true => QuerySums::Owned,
-        false => QuerySums::Atomic,
+    let query_sums = query_sums(wanted, call.deterministic);
+    let launched = match kernels {
+        Backward::CubeCl => fa2_cubecl::backward(&client, &problem, tensors, query_sums, None),
+        Backward::Hopper => fa2_cubecl::backward_sm90(&client, &problem, tensors, query_sums),
     };
-    if let Err(error) = fa2_cubecl::backward(&client, &problem, tensors, query_sums, None) {
+    if let Err(error) = launched {
         // The choice of the path has shown the problem to be legal and `operand` the tensors, so
         // this is a bug of ours.
         panic!("burn-fa2: a validated call was refused by the kernel: {error}");
@@ -80,4 +90,13 @@ pub(crate) fn backward(
     let d_q = d_q.map_or(unwanted_q, cut);
     let [d_k, d_v] = d_kv.map_or(unwanted_kv, |gradients| gradients.map(cut));
     (d_q, d_k, d_v)
+}
+
+/// Who sums up dQ where these of dQ, dK and dV are wanted: alone it has a pass of its own, as it has where its
+/// bits must be the same each time.
+pub(super) fn query_sums([q, k, v]: [bool; 3], deterministic: bool) -> QuerySums {
+    match q && (k || v) && !deterministic {
+        true => QuerySums::Atomic,
+        false => QuerySums::Owned,
+    }
 }

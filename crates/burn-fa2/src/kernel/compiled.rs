@@ -6,17 +6,19 @@ use std::{
 };
 
 use cubecl::client::Client;
-use fa2_cubecl::{FwdConfig, FwdSm90Config};
+use fa2_cubecl::{BwdConfig, FwdConfig, FwdSm90Config};
 
 use crate::error::Reason;
 
-/// A forward kernel.
+/// A kernel, or those of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kernel {
-    /// The one for SM80 and up.
+    /// The forward for SM80 and up.
     Sm80(FwdConfig),
-    /// The one for SM90.
+    /// The forward for SM90.
     Sm90(FwdSm90Config),
+    /// A backward, and its pass for dQ where it has one.
+    Backward(BwdConfig, Option<FwdConfig>),
 }
 
 /// Whether CubeCL can compile `kernel` for the client's device; compiles it the first time.
@@ -33,6 +35,9 @@ pub(super) fn compiles(client: &Client, kernel: Kernel) -> Result<(), Reason> {
             let compiled = match kernel {
                 Kernel::Sm80(config) => fa2_cubecl::compile(client, config),
                 Kernel::Sm90(config) => fa2_cubecl::compile_sm90(client, config),
+                Kernel::Backward(config, queries) => {
+                    fa2_cubecl::compile_backward(client, config, queries)
+                }
             };
             compiled.map_err(|error| Reason::Compilation(error.to_string()))
         })

@@ -1,6 +1,6 @@
 //! Validate, choose, launch: the backward pass.
 
-mod sm90;
+pub(crate) mod sm90;
 
 use super::{MAX_CUBES, TensorRef, check_rows, check_tensor, gpu, words};
 use crate::arguments::backward::{
@@ -45,12 +45,22 @@ pub struct BwdTensors {
     pub d_kv: Option<[TensorRef; 2]>,
 }
 
+impl BwdTensors {
+    /// Who sums up dQ where `asked` is asked for: only with all gradients in one kernel are there sums.
+    fn query_sums(&self, asked: QuerySums) -> QuerySums {
+        match (&self.d_q, &self.d_kv) {
+            (Some(_), Some(_)) => asked,
+            _ => QuerySums::Owned,
+        }
+    }
+}
+
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
 /// `query_sums` says how dQ is summed up: [`QuerySums::Owned`] gives the same bits each time. dK and dV
 /// always have them. `plan` forces a plan; without one the heuristics choose one that runs from SM80 on.
-/// Returns the plan used. The
-/// workspace, two f32 a query row and the f32 sums of dQ where there are such, comes from the client.
+/// Returns the plan used. The workspace, two f32 a query row and the f32 sums of dQ where there are such,
+/// comes from the client.
 ///
 /// # Errors
 /// [`Fa2Error`] for the first rule that the problem, a tensor, the plan or the device breaks.
@@ -64,10 +74,7 @@ pub fn backward(
 ) -> Result<BwdPlan, Fa2Error> {
     problem.validate()?;
     let gpu = gpu(client)?;
-    let query_sums = match (&tensors.d_q, &tensors.d_kv) {
-        (Some(_), Some(_)) => query_sums,
-        _ => QuerySums::Owned,
-    };
+    let query_sums = tensors.query_sums(query_sums);
     let plan = match plan {
         Some(plan) => forced(plan, problem, query_sums, gpu)?,
         None => choose_backward(problem, gpu, query_sums)?,
@@ -244,7 +251,7 @@ unsafe fn launch_keys(
 }
 
 /// `plan` if it was made for `problem`, and fits `gpu`.
-fn forced(
+pub(super) fn forced(
     plan: BwdPlan,
     problem: &Problem,
     query_sums: QuerySums,

@@ -8,9 +8,7 @@ use crate::heuristics::Gpu;
 use crate::heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90};
 use crate::kernel::forward_sm90::forward_sm90 as kernel;
 use crate::kernel::forward_sm90::maps::{WORKSPACE_WORDS, tensor_maps};
-use crate::launch::{
-    FwdTensors, TensorRef, check_cubes, check_tensors, compile_by, gpu, row_problem, words,
-};
+use crate::launch::{FwdTensors, TensorRef, check_cubes, check_tensors, gpu, words};
 use crate::mask::MaskKind;
 use crate::problem::Problem;
 use cubecl::client::Client;
@@ -79,28 +77,6 @@ pub fn forward_sm90(
         );
     }
     Ok(plan)
-}
-
-/// [`compile`](crate::compile) for the kernels for SM90.
-///
-/// # Errors
-/// As [`forward_sm90`], and [`Fa2Error::Compilation`] with CubeCL's words.
-pub fn compile_sm90(client: &Client, config: FwdSm90Config) -> Result<(), Fa2Error> {
-    let (dtype, mask) = (config.dtype(), config.mask());
-    let row = row_problem(config.head_dim(), config.columns(), dtype, mask);
-    compile_by(client, &row, config.to_string(), |tensors| {
-        forward_sm90(
-            client,
-            &row,
-            tensors,
-            Some(FwdSm90Plan {
-                config,
-                section: 1,
-                cubes: None,
-            }),
-        )
-        .map(drop)
-    })
 }
 
 /// Multiprocessors of the device, where CubeCL knows them.

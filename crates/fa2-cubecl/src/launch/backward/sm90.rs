@@ -1,20 +1,37 @@
-//! The main kernel by warpgroups: tensor maps, then the kernel.
+//! The backward by the kernels for SM90: that its main kernel is by warpgroups, behind one for tensor maps.
 
-use super::KeyBuffers;
+use super::{BwdTensors, KeyBuffers, backward};
 use crate::arguments::backward::{BwdArguments, BwdStrides};
 use crate::config::WARP;
-use crate::config::backward::BwdConfig;
-use crate::error::Sm90Refusal;
+use crate::config::backward::{BwdConfig, QuerySums};
+use crate::error::{Fa2Error, Sm90Refusal};
 use crate::heuristics::Gpu;
 use crate::heuristics::backward::BwdPlan;
-use crate::heuristics::backward::sm90::refusal_of_backward_sm90;
+use crate::heuristics::backward::sm90::{choose_backward_sm90, refusal_of_backward_sm90};
 use crate::kernel::backward_sm90::backward_keys_sm90;
 use crate::kernel::backward_sm90::maps::{MAP_WORDS, backward_maps};
 use crate::launch::sm90::valid_strides;
-use crate::launch::words;
+use crate::launch::{gpu, words};
 use crate::problem::Problem;
 use cubecl::client::Client;
 use cubecl::prelude::*;
+
+/// [`backward`] by the plan of [`choose_backward_sm90`].
+///
+/// # Errors
+/// As [`backward`], where those kernels don't have the head size, and [`Fa2Error::Sm90`] where the device
+/// or a stride is not for them.
+pub fn backward_sm90(
+    client: &Client,
+    problem: &Problem,
+    tensors: BwdTensors,
+    query_sums: QuerySums,
+) -> Result<BwdPlan, Fa2Error> {
+    problem.validate()?;
+    let query_sums = tensors.query_sums(query_sums);
+    let plan = choose_backward_sm90(problem, gpu(client)?, query_sums)?;
+    backward(client, problem, tensors, query_sums, Some(plan))
+}
 
 /// Enqueues the maps and the main kernel, of `cubes` cubes.
 ///
