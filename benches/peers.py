@@ -1,38 +1,51 @@
 #!/usr/bin/env python3
-"""Times PyTorch's attention kernels at the shapes of fa2-bench, and sets our numbers beside theirs.
+"""Times PyTorch's attention kernels and their peers at the shapes of fa2-bench, and sets our numbers beside theirs.
 
     peers.py --grid paper --out peers.json                              measure (needs torch and an NVIDIA GPU)
     peers.py --shapes shapes.json --merge ours.json --out forward.json  measure, and merge our record
     peers.py --grid paper --pass bwd --merge ours.json --out backward.json
+    peers.py --grid paper --paths torch_cudnn,fa3 --alternate           measure two paths round by round
     peers.py --merge ours.json peers.json --out forward.json            only merge (needs neither)
+
+The paths torch_flash and torch_cudnn are PyTorch's own. fa3 and fa4 are FlashAttention-3 and -4, measured where their
+packages are installed: see fa3_path.py and fa4_path.py.
 
 Records have the format of benches/record. Run this and fa2-bench on one machine in one session, or their ratios mean
 nothing: records of two GPUs or two drivers don't merge.
 
-Inputs come in sets that take turns, so that no call finds its inputs in the L2 cache. Both paths write the log-sum-exp,
+Inputs come in sets that take turns, so that no call finds its inputs in the L2 cache. All paths write the log-sum-exp,
 as ours does. A CUDA graph holds the calls of a timed window; where a path can't be captured, its calls are queued one
-by one between the same two events, and its rows say so.
+by one between the same two events, and its rows say so. A path that fails at a shape, or is wrong there, has no row and
+a line on standard error that says why.
 """
 
 import argparse
 import dataclasses
 import datetime
+import importlib.metadata
 import json
+import random
 import statistics
 import subprocess
 import sys
 
+import fa3_path
+import fa4_path
+import torch_paths
 from record import read_record, row_key, table, write_record
-from torch_paths import attention_call, backward_call, make_inputs, what_is_wrong, what_is_wrong_backward
+from torch_paths import make_inputs, what_is_wrong, what_is_wrong_backward
 
-PATHS = ("torch_flash", "torch_cudnn")
+# What computes a path.
+PATHS = {"torch_flash": torch_paths, "torch_cudnn": torch_paths, "fa3": fa3_path, "fa4": fa4_path}
 INPUT_SETS = 2
 WINDOW_MS = 2.0
 WARM_UP_WINDOWS = 3
 METHOD = (
-    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; each path over all shapes "
-    f"before the next; {INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
+    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; {{order}}; "
+    f"{INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
 )
+ALONE = "each path over all shapes before the next"
+ALTERNATED = "at each shape the paths take turns round by round, in an order drawn anew each round"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +112,32 @@ def open_torch():
     return torch
 
 
+def version_of(module):
+    """The version of the package that computes a path, or None where it is not installed."""
+    try:
+        return importlib.metadata.version(module.PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def installed_paths():
+    """PyTorch's paths, and those of its peers that are here. That PyTorch is missing, `open_torch` says."""
+    return [path for path, module in PATHS.items() if module is torch_paths or version_of(module)]
+
+
+def chosen_paths(text):
+    """The paths of a list with commas; ValueError says which can't be measured here."""
+    paths = text.split(",")
+    unknown = [path for path in paths if path not in PATHS]
+    if unknown:
+        raise ValueError(f"there is no {', '.join(unknown)}; there are {', '.join(PATHS)}")
+    for path in paths:
+        if path not in installed_paths():
+            module = PATHS[path]
+            raise ValueError(f"{path} needs the package {module.PACKAGE}, which this Python lacks: {module.INSTALL}")
+    return paths
+
+
 class Window:
     """As many calls of one path as fill a timed window."""
 
@@ -136,29 +175,39 @@ class Window:
 def prepared(torch, shape, step, path, input_sets):
     """A call and its input sets, and why it must not be timed, or None."""
     if step == "fwd":
-        call = attention_call(torch, path, shape.causal)
+        call = PATHS[path].attention_call(torch, path, shape.causal)
         return call, input_sets, what_is_wrong(torch, shape, input_sets[0], call(*input_sets[0]))
     sets = []
     for inputs in input_sets:
         grad = torch.randn_like(inputs[0])
-        sets.append((backward_call(torch, path, shape.causal, *inputs, grad), (*inputs, grad)))
+        sets.append((PATHS[path].backward_call(torch, path, shape.causal, *inputs, grad), (*inputs, grad)))
     wrong = what_is_wrong_backward(torch, shape, sets[0][1], sets[0][0]())
     return (lambda call: call()), [(call,) for call, _ in sets], wrong
 
 
-def measure_shape(torch, shape, step, path, rounds):
-    """The row of `path` at `shape`, or none where it does not compute it rightly."""
+def window_of(torch, shape, step, path):
+    """The window of `path` at `shape`, or None where it does not compute it rightly."""
     input_sets = [make_inputs(torch, shape) for _ in range(INPUT_SETS)]
     try:
         call, sets, wrong = prepared(torch, shape, step, path, input_sets)
-        window = None if wrong else Window(torch, call, sets)
-    except RuntimeError as error:
-        wrong = str(error).splitlines()[0]
-    if wrong is not None:
-        print(f"  {path}: no row: {wrong}", file=sys.stderr)
-        return []
-    times = [window.time() for _ in range(rounds)]
-    return [row_of(shape, step, path, times, window.note)]
+        if wrong is None:
+            return Window(torch, call, sets)
+    # A peer may fail in any way: that costs its row, and must not cost the rows of the others.
+    except Exception as error:
+        wrong = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    print(f"  {path}: no row: {wrong}", file=sys.stderr)
+    return None
+
+
+def measure_together(torch, shape, step, paths, rounds):
+    """The rows of `paths` at `shape`. Of several, every round times each once."""
+    windows = {path: window_of(torch, shape, step, path) for path in paths}
+    times = {path: [] for path, window in windows.items() if window}
+    turns = random.Random(0)
+    for _ in range(rounds):
+        for path in turns.sample(list(times), len(times)):
+            times[path].append(windows[path].time())
+    return [row_of(shape, step, path, ms, windows[path].note) for path, ms in times.items()]
 
 
 def row_of(shape, step, path, times, note):
@@ -175,27 +224,32 @@ def row_of(shape, step, path, times, note):
     }
 
 
-def measure(shapes, step, paths, rounds):
+def measure(shapes, step, paths, rounds, alternate):
     """A record of all shapes."""
     torch = open_torch()
     torch.manual_seed(0)
     rows = []
-    # A path after the other: a kernel at the power limit, as cuDNN's, lowers the clocks of the one behind it.
-    work = [(path, shape) for path in paths for shape in shapes]
-    for done, (path, shape) in enumerate(work, 1):
-        print(f"[{done}/{len(work)}] {path} {shape}", file=sys.stderr, flush=True)
-        rows += measure_shape(torch, shape, step, path, rounds)
+    if alternate:
+        work = [(paths, shape) for shape in shapes]
+    else:
+        # A path after the other: a kernel at the power limit, as cuDNN's, lowers the clocks of the one behind it.
+        work = [([path], shape) for path in paths for shape in shapes]
+    for done, (together, shape) in enumerate(work, 1):
+        print(f"[{done}/{len(work)}] {', '.join(together)} {shape}", file=sys.stderr, flush=True)
+        rows += measure_together(torch, shape, step, together, rounds)
         torch.cuda.empty_cache()
     if not rows:
         sys.exit("No path computed any of the shapes: the reasons stand above")
     versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": str(torch.backends.cudnn.version())}
+    peers = [PATHS[path] for path in paths if PATHS[path] is not torch_paths]
+    versions |= {module.PACKAGE: version_of(module) for module in peers}
     return {
         "gpu": torch.cuda.get_device_name(),
         "driver": output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"),
         "date": datetime.date.today().isoformat(),
         "commit": output_of("git", "rev-parse", "--short", "HEAD"),
         "versions": versions,
-        "method": f"{METHOD}; {rounds} rounds",
+        "method": f"{METHOD.format(order=ALTERNATED if alternate else ALONE)}; {rounds} rounds",
         "rows": rows,
     }
 
@@ -232,24 +286,25 @@ def main():
     what.add_argument("--shapes", metavar="FILE", help="shapes to measure, as JSON")
     what.add_argument("--grid", choices=list(GRIDS), help="a set of shapes to measure")
     parser.add_argument("--pass", dest="step", choices=["fwd", "bwd"], default="fwd", help="what to time [%(default)s]")
-    parser.add_argument("--paths", default=",".join(PATHS), help="what to measure, separated by commas [%(default)s]")
+    parser.add_argument("--paths", help=f"what to measure, of {','.join(PATHS)} [those installed]")
+    parser.add_argument("--alternate", action="store_true", help="at each shape, let the paths take turns by rounds")
     parser.add_argument("--dims", type=int, nargs="+", metavar="D", help="only shapes of these head sizes")
     parser.add_argument("--rounds", type=int, default=15, help="timed windows of each path and shape [%(default)s]")
     parser.add_argument("--merge", nargs="+", default=[], metavar="RECORD", help="records to merge, ours first")
     parser.add_argument("--out", metavar="FILE", help="where to write the record")
     args = parser.parse_args()
 
-    paths = args.paths.split(",")
-    unknown = [path for path in paths if path not in PATHS]
-    if unknown:
-        parser.error(f"--paths: there is no {', '.join(unknown)}; there are {', '.join(PATHS)}")
+    try:
+        paths = installed_paths() if args.paths is None else chosen_paths(args.paths)
+    except ValueError as error:
+        parser.error(f"--paths: {error}")
     if args.rounds < 1:
         parser.error(f"--rounds: {args.rounds} is below 1")
     records = [read_record(path) for path in args.merge]
     if args.shapes or args.grid:
         shapes = read_shapes(args.shapes) if args.shapes else GRIDS[args.grid]()
         shapes = [shape for shape in shapes if args.dims is None or shape.d in args.dims]
-        records.append(measure(shapes, args.step, paths, args.rounds))
+        records.append(measure(shapes, args.step, paths, args.rounds, args.alternate))
     if not records:
         parser.error("there is nothing to do: give --shapes or --grid, or --merge")
     record = merge(records)

@@ -12,6 +12,8 @@ PATHS = ("hopper", "cubecl", "cute", "torch_flash", "torch_cudnn", "fa2", "fa3",
 RATIOS = (
     ("hopper", "torch_cudnn"),
     ("hopper", "torch_flash"),
+    ("hopper", "fa3"),
+    ("hopper", "fa4"),
     ("hopper", "cubecl"),
     ("cubecl", "torch_flash"),
     ("cute", "torch_flash"),

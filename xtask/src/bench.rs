@@ -110,13 +110,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Adds PyTorch's rows to `record`.
+/// Adds to `record` the rows of PyTorch, and of FlashAttention-3 and -4 where their packages are installed.
 fn peers(grid: Grid, record: &Path) -> Result<()> {
     if process::capture(process::python().args(["-c", "import torch"])).is_err() {
         progress::note("peers skipped: this Python has no torch (python3 -m pip install torch)");
         return Ok(());
     }
-    progress::heading("Measuring PyTorch's kernels");
+    progress::heading("Measuring the peers' kernels");
     process::stream(
         process::python()
             .arg(workspace::root().join("benches/peers.py"))
