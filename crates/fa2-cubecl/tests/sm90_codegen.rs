@@ -151,6 +151,16 @@ fn assert_derived(config: &FwdSm90Config, census: &Census) {
     is(kernel, "UTMACCTL", 3, "each map is acquired");
     // Two rows a thread, two exchanges each for the maximum.
     is(full, "SHFL", 2 * 2, "the maxima");
+    // The first block and the loops; the sums of the rows; a word of O for each pair of columns. More
+    // would be copies on both sides of a branch, in which lanes wait for each other in vain.
+    let exchanges = 2 * 2 * (2 + loops) + config.head_dim() / 4;
+    is(kernel, "SHFL", exchanges, "lanes meet in one place");
+    is(
+        kernel,
+        "STG.E.128",
+        config.head_dim() / 16,
+        "O leaves by 16 bytes",
+    );
     for other in ["HMMA", "LDSM", "LDGSTS", "LDS.", "STS"] {
         is(full, other, 0, "operands stay in shared memory");
     }
@@ -165,9 +175,13 @@ fn maps_are_made_without_local_memory_and_the_census_holds() {
     });
     let mut table = String::from("regs | LDC STS LDS ATOMG all | configuration\n");
     for config in configs {
-        let census = census("maps", &config, compile_maps(config));
+        let ptx = compile_maps(config).unwrap_or_else(|error| panic!("{config}: {error}"));
+        let census = census("maps", &config, Ok(ptx.clone()));
         assert_clean("maps", &config, &census);
         let k = |name| Census::count(&census.kernel, name);
+        // Behind a branch on the lane there would be more: all lanes must meet in one place.
+        let published = ptx.text.matches("tensormap.cp_fenceproxy").count();
+        assert_eq!(published, 3, "{config}: each map is published once");
         table += &format!(
             "{:4} | {:3} {:3} {:3} {:5} {:3} | {config}\n",
             census.registers,

@@ -229,16 +229,23 @@ impl FwdSm90Config {
         self.computing_threads() + WARPGROUP
     }
 
-    /// Registers of a thread that computes.
+    /// Registers of a thread that computes. Beside two warpgroups the thread that loads needs more than
+    /// [`loading_registers`] to fetch works too, and they can spare them.
     #[must_use]
     pub(crate) const fn computing_registers(&self) -> u32 {
-        computing_registers(self.warpgroups())
+        match self.warpgroups() {
+            2 => 232,
+            warpgroups => computing_registers(warpgroups),
+        }
     }
 
     /// Registers of a thread of the warpgroup that loads.
     #[must_use]
     pub(crate) const fn loading_registers(&self) -> u32 {
-        loading_registers(self.warpgroups())
+        match self.warpgroups() {
+            2 => 40,
+            warpgroups => loading_registers(warpgroups),
+        }
     }
 
     /// What the schedule depends on.
