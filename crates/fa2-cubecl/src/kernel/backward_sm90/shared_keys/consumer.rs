@@ -3,7 +3,7 @@
 use crate::config::WARP;
 use crate::config::backward::sm90::DQ_COLUMNS;
 use crate::config::backward::{BwdConfig, QuerySums};
-use crate::copy::atom::Registers4;
+use crate::copy::atom::{Registers4, sync_warp};
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
@@ -72,9 +72,8 @@ struct State {
     walk: QueryWalk,
     acc_s: Accumulator,
     acc_dp: Accumulator,
-    /// Parts of dQ, of even and of odd number.
-    even: Accumulator,
-    odd: Accumulator,
+    /// A part of dQ.
+    acc_dq: Accumulator,
     p: Fragments,
     ds: Fragments,
     sum: Accumulator,
@@ -157,8 +156,7 @@ fn start(ring: &BlockRing, #[comptime] gradient: Gradient, #[comptime] config: B
         walk: QueryWalk::first(),
         acc_s: Accumulator::undefined(score_layout),
         acc_dp: Accumulator::undefined(score_layout),
-        even: Accumulator::undefined(comptime!(config.query_part_layout())),
-        odd: Accumulator::undefined(comptime!(config.query_part_layout())),
+        acc_dq: Accumulator::undefined(comptime!(config.query_part_layout())),
         p: Fragments::undefined(fragments),
         ds: Fragments::undefined(fragments),
         sum: Accumulator::zeros(comptime!(config.gradient_layout())),
@@ -273,8 +271,8 @@ fn finish_gradient(
     ring.leave(comptime!(gradient.scores()), gradient);
 }
 
-/// dQ of this warpgroup's block, added to the lane's sums from global address `target` on. One part is
-/// multiplied while the one before is added.
+/// dQ of this warpgroup's block, part after part, added to the lane's sums from global address `target` on.
+/// The first part runs behind the gradient, whose operands are given back under it.
 #[cube]
 fn add_queries(
     state: &mut State,
@@ -283,41 +281,22 @@ fn add_queries(
     #[comptime] gradient: Gradient,
     #[comptime] config: BwdConfig,
 ) {
-    let parts = comptime!(config.head_dim() / DQ_COLUMNS);
-    fence_products();
-    start_part(state, 0u32, config);
-    if comptime!(parts > 1) {
-        start_part(state, 1u32, config);
-    }
-    finish_gradient(state, ring, comptime!(min(parts, 2)), gradient);
-    #[unroll]
-    for part in 0..parts {
-        let pending = comptime!(if part + 1 < parts { 1u32 } else { 0u32 });
-        let column = comptime!(part * DQ_COLUMNS);
-        if comptime!(part % 2 == 0) {
-            wait(&mut state.even, pending);
-            sums::add_from(&state.even, target, column, config);
-        } else {
-            wait(&mut state.odd, pending);
-            sums::add_from(&state.odd, target, column, config);
-        }
-        if comptime!(part + 2 < parts) {
-            fence_products();
-            start_part(state, comptime!(part + 2), config);
-        }
-    }
-}
-
-/// Starts dQ of the columns of `part`.
-#[cube]
-fn start_part(state: &mut State, #[comptime] part: u32, #[comptime] config: BwdConfig) {
     let dtype = comptime!(config.dtype());
     let k = state.k.transposed();
-    let columns = k.beside(comptime!(column_offset(part * DQ_COLUMNS, k.form)));
-    if comptime!(part % 2 == 0) {
-        gemm_rs_from_zero(&mut state.even, &state.ds, &columns, dtype);
-    } else {
-        gemm_rs_from_zero(&mut state.odd, &state.ds, &columns, dtype);
+    #[unroll]
+    for part in 0..comptime!(config.head_dim() / DQ_COLUMNS) {
+        let column = comptime!(part * DQ_COLUMNS);
+        let columns = k.beside(comptime!(column_offset(column, k.form)));
+        // Keeps the additions of the part before in front of this product: behind it, ptxas would give it
+        // other registers, of which there are none.
+        sync_warp();
+        fence_products();
+        gemm_rs_from_zero(&mut state.acc_dq, &state.ds, &columns, dtype);
+        if comptime!(part == 0) {
+            finish_gradient(state, ring, 1u32, gradient);
+        }
+        wait(&mut state.acc_dq, 0u32);
+        sums::add_from(&state.acc_dq, target, column, config);
     }
 }
 
