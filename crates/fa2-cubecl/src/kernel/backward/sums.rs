@@ -101,3 +101,6 @@ pub(crate) fn load(source: u64, #[comptime] config: BwdConfig) -> Accumulator {
     }
     acc
 }
+
+#[cfg(test)]
+mod tests;
