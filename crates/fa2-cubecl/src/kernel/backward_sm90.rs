@@ -13,6 +13,8 @@
 //! dO -> B.T         ┴ wgmma -> dV  Q -> B.T        ┴ wgmma -> dK  K -> B.T              ┴ wgmma -> dQ
 //! ```
 //!
+//! Above 128 columns two warpgroups share 64 keys instead: [`shared_keys`].
+//!
 //! The row terms, the sums of dQ and what makes dQ of them are those of SM80 ([`backward`](super::backward)).
 
 pub(crate) mod consumer;
