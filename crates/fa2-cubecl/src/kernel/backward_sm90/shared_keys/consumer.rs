@@ -13,7 +13,7 @@ use crate::kernel::backward_sm90::shared_keys::scores::{
 };
 use crate::mask;
 use crate::mma::accumulator::Accumulator;
-use crate::mma::warpgroup::atom::{Major, fence_products, pin, wait};
+use crate::mma::warpgroup::atom::{Major, fence_products, pin, wait, wait_operands};
 use crate::mma::warpgroup::gemm::{Fragments, gemm_rs_from_zero, gemm_ss, gemm_ss_add};
 use crate::mma::warpgroup::operand::{Operand, OperandForm, column_offset};
 use crate::pipeline::place::Place;
@@ -256,7 +256,8 @@ fn add_gradient(
     gemm_ss_add(&mut state.sum, &state.scores.beside(other), &rows, dtype);
 }
 
-/// Waits for the sum, behind which `pending` groups may still run, and gives its operands back.
+/// Waits for the sum, behind which `pending` groups may still run, and gives its operands back, those of each
+/// block as soon as they are read.
 #[cube]
 fn finish_gradient(
     state: &mut State,
@@ -264,9 +265,10 @@ fn finish_gradient(
     #[comptime] pending: u32,
     #[comptime] gradient: Gradient,
 ) {
-    wait(&mut state.sum, pending);
     let side = comptime!(gradient.side());
+    wait_operands(comptime!(pending + 1));
     ring.release(&state.own, side);
+    wait(&mut state.sum, pending);
     ring.release(&state.other, side);
     ring.leave(comptime!(gradient.scores()), gradient);
 }
