@@ -71,15 +71,20 @@ impl FromStr for Sm90TileArg {
 }
 
 impl Sm90TileArg {
-    /// As the backward has it.
+    /// As the backward of `columns` columns has it: blocks of 64 rows are those of warpgroups that share keys
+    /// where one can't have them alone.
     #[must_use]
-    pub fn warpgroups(self) -> BwdTile {
+    pub fn backward(self, columns: u32) -> BwdTile {
         let FwdSm90Tile {
             block_m,
             block_n,
             stages,
         } = self.0;
-        BwdTile::warpgroups(block_m, block_n, stages)
+        let shared = BwdTile::shared_keys(stages);
+        match columns > 128 && (block_m, block_n) == (shared.block_m, shared.block_n) {
+            true => shared,
+            false => BwdTile::warpgroups(block_m, block_n, stages),
+        }
     }
 }
 

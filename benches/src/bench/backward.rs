@@ -173,7 +173,7 @@ fn hopper_plans(
         let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
         let instructions = chosen.config.instructions();
         let config = |tile: &Sm90TileArg| {
-            let tile = tile.warpgroups();
+            let tile = tile.backward(columns);
             BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile)
                 .map(|config| config.with_query_sums(sums))
         };

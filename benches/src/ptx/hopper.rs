@@ -41,7 +41,7 @@ fn backward_plan(args: &PtxArgs, query_sums: QuerySums) -> Result<BwdPlan> {
     let mut config = plan.config;
     if let Some(tile) = args.config.sm90_tile {
         let (columns, mask) = (problem.head_dim as u32, problem.mask.into());
-        let tile = tile.warpgroups();
+        let tile = tile.backward(columns);
         config = BwdConfig::made_of(config.instructions(), problem.dtype, columns, mask, tile)?
             .with_query_sums(query_sums);
     }

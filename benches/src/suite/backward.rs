@@ -4,7 +4,7 @@
 use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::op;
-use crate::suite::plans::{HOPPER_MOST_COLUMNS, hopper_backward};
+use crate::suite::plans::hopper_backward;
 use crate::suite::tally::Tally;
 use burn::tensor::{Device, Element as BurnElement, Tensor, TensorData};
 use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention_with_lse};
@@ -79,10 +79,8 @@ fn plans(problem: &Problem, gpu: Gpu, args: &SuiteArgs) -> Vec<(String, Result<B
         for sums in [QuerySums::Atomic, QuerySums::Owned] {
             let chosen = match engine {
                 EngineArg::Cubecl => choose_backward(problem, gpu, sums),
-                EngineArg::Hopper if problem.head_dim as u32 <= HOPPER_MOST_COLUMNS => {
-                    choose_backward_sm90(problem, gpu, sums)
-                }
-                EngineArg::Hopper | EngineArg::Cute => continue,
+                EngineArg::Hopper => choose_backward_sm90(problem, gpu, sums),
+                EngineArg::Cute => continue,
             };
             let chosen = chosen.map_err(|error| error.to_string());
             plans.push((format!("{} backward, {sums:?}", engine.name()), chosen));

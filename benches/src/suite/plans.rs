@@ -111,32 +111,42 @@ pub fn hopper(problem: &Problem, gpu: Gpu) -> Vec<FwdSm90Plan> {
     plans
 }
 
-/// Columns up to which the backward kernels for SM90 serve.
-pub const HOPPER_MOST_COLUMNS: u32 = 128;
-
-/// Tiles of the backward kernels for SM90: (block_m, block_n, stages). Those that a head size can't have are
-/// left out.
-const SM90_BACKWARD_TILES: [(u32, u32, u32); 3] = [(64, 64, 2), (64, 128, 2), (128, 128, 2)];
+/// Tiles of the backward kernels for SM90. Those that a head size can't have are left out.
+const SM90_BACKWARD_TILES: [BwdTile; 5] = [
+    BwdTile::warpgroups(64, 64, 2),
+    BwdTile::warpgroups(64, 128, 2),
+    BwdTile::warpgroups(128, 128, 2),
+    BwdTile::shared_keys(2),
+    BwdTile::shared_keys(3),
+];
 
 /// Plans of the suite for the backward of `problem` by the kernels for SM90: other tiles than the chosen, and
-/// both kinds of loads.
+/// both kinds of loads where there are two.
 #[must_use]
 pub fn hopper_backward(problem: &Problem, gpu: Gpu) -> Vec<BwdPlan> {
     let (columns, mask) = (problem.head_dim as u32, MaskKind::from(problem.mask));
     let mut plans = Vec::new();
-    for (block_m, block_n, stages) in SM90_BACKWARD_TILES {
-        let tile = BwdTile::warpgroups(block_m, block_n, stages);
+    for tile in SM90_BACKWARD_TILES {
         let instructions = Instructions::Sm90a;
         let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile);
         let Ok(config) = config else { continue };
         // Sums, S and dP of a lane must leave registers for the rest.
-        if config.shared_bytes() <= gpu.shared_bytes && config.head_dim() + block_m <= 192 {
-            plans.extend([Loads::Thread, Loads::Warpgroup].map(|loads| BwdPlan {
-                config: config.with_loads(loads),
-                section: stages,
-                queries: None,
-            }));
+        let accumulators = match config.shares_keys() {
+            true => config.head_dim() / 2 + tile.block_m,
+            false => config.head_dim() + tile.block_m,
+        };
+        if config.shared_bytes() > gpu.shared_bytes || accumulators > 192 {
+            continue;
         }
+        let loads = match config.shares_keys() {
+            true => &[Loads::Warpgroup][..],
+            false => &[Loads::Thread, Loads::Warpgroup],
+        };
+        plans.extend(loads.iter().map(|&loads| BwdPlan {
+            config: config.with_loads(loads),
+            section: tile.stages,
+            queries: None,
+        }));
     }
     plans
 }

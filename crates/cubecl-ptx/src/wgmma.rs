@@ -326,6 +326,25 @@ pub fn commit_products() {
     })
 }
 
+/// Waits until at most `pending` of the committed groups are still running: the others have read their
+/// operands. Their accumulators still have to pass through [`wait_products()`].
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn wait_operands(#[comptime] pending: u32) {
+    intrinsic!(|scope| {
+        let text = format!("wgmma.wait_group.sync.aligned {pending};");
+        let asm = Asm {
+            text: &text,
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
+        emit(scope, asm, vec![], vec![]);
+    })
+}
+
 /// Waits until at most `pending` of the committed groups are still running; the first `count` of
 /// `accumulators`, those of a group that has ended, can be used afterwards.
 #[cube]

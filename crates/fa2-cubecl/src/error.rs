@@ -147,9 +147,10 @@ pub enum ConfigError {
         /// Warps along the queries of dQ.
         warps_dq: u32,
     },
-    /// dK and dV of a warpgroup's keys take as many registers of a thread as they have columns.
+    /// dK and dV of a warpgroup's own keys take as many registers of a thread as they have columns.
     #[error(
-        "{head_dim} columns of dK and dV are more than the {limit} that leave registers for S and dP"
+        "{head_dim} columns of dK and dV are more than the {limit} that leave registers for S and dP, \
+         unless two warpgroups share keys"
     )]
     GradientRegisters {
         /// Columns.

@@ -26,8 +26,8 @@ pub struct BwdTile {
     pub block_n: u32,
     /// Warps along the keys.
     pub warps: u32,
-    /// Warps along the queries of S and the columns of dK and dV. With 1, P and dS go to the products
-    /// in registers; with more, through shared memory.
+    /// Warps along the queries of S and the columns of dK and dV; warpgroups that share keys. With 1, P
+    /// and dS go to the products in registers; with more, through shared memory.
     pub warps_n: u32,
     /// Warps along the queries of dQ; the others lie along its columns.
     pub warps_dq: u32,
@@ -139,6 +139,7 @@ impl BwdConfig {
             Instructions::Sm80 | Instructions::Sm90 => config.check()?,
             Instructions::Sm90a => config.check_warpgroups()?,
         }
+        let config = config.with_loads(Loads::Thread);
         if config.shared_bytes() > MAX_SHARED_BYTES {
             return Err(ConfigError::SharedMemory {
                 bytes: config.shared_bytes(),
@@ -155,10 +156,15 @@ impl BwdConfig {
         self
     }
 
-    /// The same with copies started by others; of meaning with [`Instructions::Sm90a`] only.
+    /// The same with copies started by others; of meaning with [`Instructions::Sm90a`] only. Where
+    /// warpgroups share keys, one more always loads.
     #[must_use]
     pub const fn with_loads(mut self, loads: Loads) -> Self {
-        self.loads = loads;
+        self.loads = if self.shares_keys() {
+            Loads::Warpgroup
+        } else {
+            loads
+        };
         self
     }
 
@@ -308,7 +314,7 @@ impl BwdConfig {
         SmemTile::new(self.tile.block_n as usize, self.head_dim as usize)
     }
 
-    /// The tile of P^T or dS^T.
+    /// The tile of P^T or dS^T; of P or dS where warpgroups share keys.
     pub(crate) const fn score_tile(&self) -> SmemTile {
         SmemTile::new(self.tile.block_n as usize, self.tile.block_m as usize)
     }

@@ -13,6 +13,8 @@
 //! dO -> B.T         ┴ wgmma -> dV  Q -> B.T        ┴ wgmma -> dK  K -> B.T              ┴ wgmma -> dQ
 //! ```
 //!
+//! Above 128 columns two warpgroups share 64 keys instead: [`shared_keys`].
+//!
 //! The row terms, the sums of dQ and what makes dQ of them are those of SM80 ([`backward`](super::backward)).
 
 pub(crate) mod consumer;
@@ -20,6 +22,7 @@ pub mod maps;
 pub(crate) mod pipeline;
 pub(crate) mod producer;
 mod scores;
+pub(crate) mod shared_keys;
 
 use crate::config::backward::{BwdConfig, Loads};
 use crate::kernel::backward::epilogue;
@@ -29,6 +32,7 @@ use crate::kernel::backward_sm90::pipeline::{
     QueryRing, claim_computing_registers, release_loading_registers,
 };
 use crate::kernel::backward_sm90::producer::{Loader, produce};
+use crate::kernel::backward_sm90::shared_keys::share_keys;
 use crate::tensor::address::{
     SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
     warpgroup_index,
@@ -59,22 +63,44 @@ pub fn backward_keys_sm90(
     // One allocation, carved by hand, as in the forward kernel.
     let words = comptime!((config.shared_bytes() / 4) as usize);
     let mut shared = Shared::<[u32]>::new_aligned_slice(words, SHARED_ALIGNMENT);
-    let ring = QueryRing::new(shared_address(&mut shared[0..1]), config);
-    ring.open();
-    let mut loader = Loader::new(global_address(&maps[0..1]), global_address(&terms[0..1]));
+    let shared = shared_address(&mut shared[0..1]);
+    let (maps, terms) = (global_address(&maps[0..1]), global_address(&terms[0..1]));
     let sums = global_address_mut(&mut dq_sums[0..1]);
     let d_k = global_address_mut(&mut d_k[0..1]);
     let d_v = global_address_mut(&mut d_v[0..1]);
+    if comptime!(config.shares_keys()) {
+        share_keys(shared, maps, terms, sums, d_k, d_v, &shape, &work, config);
+    } else {
+        own_keys(shared, maps, terms, sums, d_k, d_v, &shape, &work, config);
+    }
+}
+
+/// Warpgroups with 64 keys each; arguments as those of [`share_keys()`].
+#[cube]
+fn own_keys(
+    shared: u32,
+    maps: u64,
+    terms: u64,
+    sums: u64,
+    d_k: u64,
+    d_v: u64,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] config: BwdConfig,
+) {
+    let ring = QueryRing::new(shared, config);
+    ring.open();
+    let mut loader = Loader::new(maps, terms);
     if comptime!(config.loads() == Loads::Thread) {
-        compute(&ring, &mut loader, sums, d_k, d_v, &shape, &work, config);
+        compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     } else if warpgroup_index() == comptime!(config.warpgroups()) {
         release_loading_registers(config);
         if unit_position() == comptime!(config.threads()) {
-            produce(&ring, &mut loader, &shape, &work, config);
+            produce(&ring, &mut loader, shape, work, config);
         }
     } else {
         claim_computing_registers(config);
-        compute(&ring, &mut loader, sums, d_k, d_v, &shape, &work, config);
+        compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     }
 }
 

@@ -29,7 +29,8 @@ impl BwdConfig {
         }
     }
 
-    /// S^T, P^T, dP^T and dS^T of those queries: rows are keys, columns are queries.
+    /// S^T, P^T, dP^T and dS^T of those queries: rows are keys, columns are queries. Where warpgroups share
+    /// keys, S, P, dP and dS, of as many queries as keys.
     pub(crate) const fn score_layout(&self) -> AccumulatorLayout {
         self.key_rows(self.queries_at_once())
     }
@@ -40,9 +41,18 @@ impl BwdConfig {
     }
 
     const fn key_rows(&self, columns: u32) -> AccumulatorLayout {
-        let BwdTile { warps, warps_n, .. } = self.tile;
+        let BwdTile {
+            block_n,
+            warps,
+            mut warps_n,
+            ..
+        } = self.tile;
+        if self.shares_keys() {
+            // A warpgroup has all columns of its scores and of its gradient.
+            warps_n = 1;
+        }
         AccumulatorLayout {
-            m_tiles: (self.tile.block_n / (MMA_M * warps)) as usize,
+            m_tiles: (block_n / (MMA_M * warps)) as usize,
             n_tiles: (columns / (MMA_N * warps_n)) as usize,
             warps,
             warps_n,

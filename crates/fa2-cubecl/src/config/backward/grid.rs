@@ -43,6 +43,7 @@ pub(crate) fn grid() -> Vec<BwdConfig> {
         }
     }
     configs.extend(warpgroups());
+    configs.extend(shared_keys());
     assert!(
         configs.len() > 200,
         "the grid holds {} configurations only",
@@ -75,5 +76,27 @@ pub(crate) fn warpgroups() -> Vec<BwdConfig> {
         "the grid holds {} configurations only",
         configs.len()
     );
+    configs
+}
+
+/// Every valid configuration by warpgroups that share keys.
+pub(crate) fn shared_keys() -> Vec<BwdConfig> {
+    let mut configs = Vec::new();
+    for head_dim in HEAD_DIMS {
+        for stages in [2, 3] {
+            let tile = BwdTile::shared_keys(stages);
+            let (dtype, mask) = (Dtype::F16, MaskKind::None);
+            let instructions = Instructions::Sm90a;
+            configs.extend(BwdConfig::made_of(
+                instructions,
+                dtype,
+                head_dim,
+                mask,
+                tile,
+            ));
+        }
+    }
+    let sizes: Vec<u32> = configs.iter().map(BwdConfig::head_dim).collect();
+    assert_eq!(sizes, [64, 64, 128, 128, 128, 128, 192, 192, 256]);
     configs
 }

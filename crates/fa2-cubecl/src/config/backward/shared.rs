@@ -4,8 +4,8 @@
 //! K | V | stages of (Q | dO) | dS^T | P^T, where it goes through here | stages of row terms | barriers
 //! ```
 //!
-//! Only warpgroups have barriers here, and two tiles of dS^T. The row terms come after the tiles: they are
-//! no whole period of the swizzle.
+//! Only warpgroups have barriers here, and two tiles of dS^T; those that share keys have tiles of dS and P
+//! instead, one each. The row terms come after the tiles: they are no whole period of the swizzle.
 
 use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::problem::Dtype;
@@ -61,7 +61,7 @@ impl BwdConfig {
         if self.keeps_scores_in_registers() {
             self.p_offset()
         } else {
-            self.p_offset() + self.score_bytes()
+            self.p_offset() + self.ds_tiles() * self.score_bytes()
         }
     }
 

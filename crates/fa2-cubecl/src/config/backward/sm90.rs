@@ -2,14 +2,20 @@
 //!
 //! A warpgroup owns 64 keys: S^T, dP^T, dK and dV of them. Of dQ, which is a sum over the keys of all, it
 //! owns 64 queries; where there are fewer such than warpgroups, some of their columns.
+//!
+//! Large heads leave no registers for that. Two warpgroups share 64 keys then: blocks of 64 queries, with
+//! S, dP and dQ, go to one and the other in turn, and over all blocks one sums up dK, the other dV.
 
 use crate::config::backward::{BwdConfig, BwdTile, Instructions, Loads, QuerySums};
 use crate::config::sm90::{WARPGROUP, WARPGROUP_ROWS};
-use crate::config::{MMA_K, MMA_M};
+use crate::config::{MMA_K, MMA_M, MMA_N};
 use crate::error::ConfigError;
+use crate::mma::accumulator::AccumulatorLayout;
 
 /// Columns of a warpgroup's dK and dV that leave registers for S and dP: each takes half as many.
 const MAX_HEAD_DIM: u32 = 128;
+/// Columns of dQ that warpgroups which share keys multiply at once.
+pub(crate) const DQ_COLUMNS: u32 = 64;
 /// Bytes kept for the barriers behind the row terms.
 const BARRIER_BYTES: u32 = 128;
 
@@ -37,6 +43,19 @@ impl BwdTile {
             stages,
         }
     }
+
+    /// A tile for two warpgroups that share 64 keys: one sums up dK, the other dV.
+    #[must_use]
+    pub const fn shared_keys(stages: u32) -> Self {
+        Self {
+            block_m: WARPGROUP_ROWS,
+            block_n: WARPGROUP_ROWS,
+            warps: WARPGROUP_ROWS / MMA_M,
+            warps_n: 2,
+            warps_dq: WARPGROUP_ROWS / MMA_M,
+            stages,
+        }
+    }
 }
 
 impl BwdConfig {
@@ -49,6 +68,12 @@ impl BwdConfig {
             warps_dq,
             stages,
         } = self.tile;
+        if !(2..=3).contains(&stages) {
+            return Err(ConfigError::QueryStages(stages));
+        }
+        if self.tile == BwdTile::shared_keys(stages) {
+            return self.check_columns(DQ_COLUMNS);
+        }
         if self.head_dim > MAX_HEAD_DIM {
             return Err(ConfigError::GradientRegisters {
                 head_dim: self.head_dim,
@@ -68,28 +93,45 @@ impl BwdConfig {
                 warps_dq,
             });
         }
-        for (what, size, multiple) in [
-            ("block_n", block_n, block_m),
-            ("head_dim", self.head_dim, MMA_K * (block_n / block_m)),
-        ] {
-            if !size.is_multiple_of(multiple) {
-                return Err(ConfigError::Multiple {
-                    what,
-                    size,
-                    multiple,
-                });
-            }
+        if !block_n.is_multiple_of(block_m) {
+            return Err(ConfigError::Multiple {
+                what: "block_n",
+                size: block_n,
+                multiple: block_m,
+            });
         }
-        if !(2..=3).contains(&stages) {
-            return Err(ConfigError::QueryStages(stages));
+        self.check_columns(MMA_K * (block_n / block_m))
+    }
+
+    fn check_columns(&self, multiple: u32) -> Result<(), ConfigError> {
+        if self.head_dim.is_multiple_of(multiple) {
+            return Ok(());
         }
-        Ok(())
+        Err(ConfigError::Multiple {
+            what: "head_dim",
+            size: self.head_dim,
+            multiple,
+        })
     }
 
     /// Whether warpgroups make up the main kernel.
     #[must_use]
     pub const fn has_warpgroups(&self) -> bool {
         matches!(self.instructions, Instructions::Sm90a)
+    }
+
+    /// Whether two warpgroups share the keys of a cube: one sums up dK, the other dV.
+    #[must_use]
+    pub const fn shares_keys(&self) -> bool {
+        self.has_warpgroups() && self.tile.warps_n == 2
+    }
+
+    /// A part of dQ of a warpgroup's queries, where warpgroups share keys.
+    pub(crate) const fn query_part_layout(&self) -> AccumulatorLayout {
+        AccumulatorLayout {
+            n_tiles: (DQ_COLUMNS / MMA_N) as usize,
+            ..self.gradient_layout()
+        }
     }
 
     /// Warpgroups that compute.
@@ -107,8 +149,11 @@ impl BwdConfig {
     }
 
     /// Tiles of dS^T. With two, a warpgroup stores dS of a block while another still reads that of the
-    /// block before.
+    /// block before. Those that share keys have a tile of dS each, and one of P.
     pub(crate) const fn ds_tiles(&self) -> u32 {
+        if self.shares_keys() {
+            return self.warpgroups();
+        }
         match (self.instructions, self.query_sums) {
             (Instructions::Sm80 | Instructions::Sm90, _) => 1,
             (Instructions::Sm90a, QuerySums::Atomic) => 2,

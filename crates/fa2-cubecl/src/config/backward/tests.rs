@@ -97,21 +97,29 @@ fn each_rule_names_what_breaks_it() {
 #[test]
 fn warps_share_out_every_accumulator() {
     for config in grid() {
-        let warps = config.threads() as usize / 32;
-        let elements = |rows: u32, columns: u32| (rows * columns) as usize / (32 * warps);
+        let all = config.threads() as usize / 32;
+        let elements = |rows: u32, columns: u32| (rows * columns) as usize / 32;
+        // Each of two warpgroups that share keys has scores and a gradient of its own.
+        let warps = if config.shares_keys() { all / 2 } else { all };
         let keys = config.block_n();
-        for (layout, expected) in [
+        for (layout, warps, expected) in [
             (
                 config.score_layout(),
+                warps,
                 elements(keys, config.queries_at_once()),
             ),
-            (config.gradient_layout(), elements(keys, config.head_dim())),
+            (
+                config.gradient_layout(),
+                warps,
+                elements(keys, config.head_dim()),
+            ),
             (
                 config.query_layout(),
+                all,
                 elements(config.block_m(), config.head_dim()),
             ),
         ] {
-            assert_eq!(layout.len(), expected, "{config}");
+            assert_eq!(layout.len() * warps, expected, "{config}");
             assert!(layout.n_tiles.is_multiple_of(2), "{config}");
         }
     }

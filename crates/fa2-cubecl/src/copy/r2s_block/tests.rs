@@ -13,7 +13,8 @@ use crate::tensor::evaluate::{evaluate, swizzled};
 use cute_layout::bank::{AccessWidth, conflict_ways};
 use std::collections::BTreeSet;
 
-/// A warp's block of 16 keys and 16 queries: the warp's number, repeat along M, pair along N.
+/// A warp's block of 16 keys and 16 queries: the warp's number, repeat along M, pair along N. Where warpgroups
+/// share keys, rows are queries, and the warps are those of one.
 type Block = [usize; 3];
 
 /// Byte address of `lane` for a block.
@@ -33,7 +34,7 @@ fn address(config: &BwdConfig, [warp, m, pair]: Block, lane: u32) -> u32 {
 
 fn blocks(config: &BwdConfig) -> impl Iterator<Item = Block> + use<> {
     let layout = config.score_layout();
-    let warps = config.threads() as usize / 32;
+    let warps = (layout.warps * layout.warps_n) as usize;
     let (m_tiles, pairs) = (layout.m_tiles, layout.n_tiles / 2);
     (0..warps * m_tiles * pairs).map(move |i| [i % warps, i / warps % m_tiles, i / warps / m_tiles])
 }

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 /// [`choose_backward`](super::choose_backward).
 ///
 /// # Errors
-/// A head size above 128, which the kernels for SM90 don't have.
+/// A head size above 256, which no kernel has.
 pub fn choose_backward_sm90(
     problem: &Problem,
     gpu: Gpu,
@@ -67,10 +67,16 @@ pub fn refusal_of_backward_sm90(
 /// Registers bound it: of 240 with two warpgroups, a thread has D for dK and dV, block_m for S and dP and
 /// half as many for P and dS. 128 queries at D = 64 use them best: each warpgroup then owns whole rows of
 /// dQ. At D = 128 there is room for 64. A third stage lets dK of a block go on while two more are copied.
+///
+/// Above, 64 keys a warpgroup would leave no registers for S and dP, so two warpgroups share 64: of 240
+/// registers a thread has D / 2 for dK or dV, 64 for S and dP, or two parts of dQ, and 16 for dS. Shared
+/// memory holds two blocks of 64 queries at D = 256, which one step takes, and three at D = 192.
 const fn tile(columns: u32) -> BwdTile {
     match columns {
         0..=64 => BwdTile::warpgroups(128, 128, 3),
-        _ => BwdTile::warpgroups(64, 128, 3),
+        65..=128 => BwdTile::warpgroups(64, 128, 3),
+        129..=192 => BwdTile::shared_keys(3),
+        _ => BwdTile::shared_keys(2),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The end of a cube that owns keys: dK and dV leave through the tiles of K and V.
 
+use crate::config::WARP;
 use crate::config::backward::BwdConfig;
 use crate::copy::g2s::RowCopier;
 use crate::copy::r2s::R2s;
@@ -9,6 +10,7 @@ use crate::kernel::backward::pipeline::{sync_computing, walk};
 use crate::kernel::backward::scheduler::{BwdShape, key_tile};
 use crate::mma::accumulator::Accumulator;
 use crate::mma::atom::round_pair;
+use crate::tensor::address::unit_position;
 use crate::tensor::gmem::row_address;
 use cubecl::prelude::*;
 
@@ -26,14 +28,48 @@ pub(crate) fn store(
     shape: &BwdShape,
     #[comptime] config: BwdConfig,
 ) {
-    let work = key_tile(shape, config);
     let position = ThreadPosition::new(shared);
-    let tile = comptime!(config.kv_tile());
     let v_tile = position.shared + comptime!(config.kv_bytes());
     // Orders: copies of K and V by all threads, and all warps' reads of them < the stores below.
     sync_computing(config);
     scatter(acc_dk, position.shared, shape.scale, &position, config);
     scatter(acc_dv, v_tile, 1.0f32, &position, config);
+    store_tiles(shared, d_k, d_v, shape, config);
+}
+
+/// [`store()`] where a warpgroup holds one of the two: `gradient`, `factor` times which is stored through
+/// the tile at shared address `tile`, K's or V's.
+#[cube]
+pub(crate) fn store_one(
+    gradient: &Accumulator,
+    factor: f32,
+    tile: u32,
+    shared: u32,
+    d_k: u64,
+    d_v: u64,
+    shape: &BwdShape,
+    #[comptime] config: BwdConfig,
+) {
+    let unit = unit_position();
+    let position = ThreadPosition {
+        unit,
+        warp: unit / WARP % comptime!(gradient.layout.warps),
+        lane: unit % WARP,
+        shared,
+    };
+    // Orders: all warpgroups' reads of K and V < the stores below.
+    sync_computing(config);
+    scatter(gradient, tile, factor, &position, config);
+    store_tiles(shared, d_k, d_v, shape, config);
+}
+
+/// Stores the tiles of dK and dV, the rows that exist.
+#[cube]
+fn store_tiles(shared: u32, d_k: u64, d_v: u64, shape: &BwdShape, #[comptime] config: BwdConfig) {
+    let work = key_tile(shape, config);
+    let position = ThreadPosition::new(shared);
+    let tile = comptime!(config.kv_tile());
+    let v_tile = position.shared + comptime!(config.kv_bytes());
     // Orders: all warps' stores of dK and dV < the row-wise loads below.
     sync_computing(config);
     let copier = RowCopier::new(position.unit, comptime!(config.row_share()));

@@ -3,10 +3,10 @@
 //! They lie as the registers do, [query block, warp, register, lane], with as many neighbouring registers
 //! of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous.
 
-use crate::config::WARP;
 use crate::config::backward::BwdConfig;
+use crate::config::{MMA_N, WARP};
 use crate::copy::atom::{Accumulator4, g2r_f32, g2r_f32_x4, r2g_add, r2g_add_x4};
-use crate::mma::accumulator::Accumulator;
+use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
 
@@ -16,22 +16,56 @@ const fn step(config: BwdConfig) -> u32 {
     4 * config.sums_at_once() * WARP
 }
 
+/// Bytes of a warp's sums of a block.
+const fn warp_bytes(config: BwdConfig) -> u32 {
+    4 * config.query_layout().len() as u32 * WARP
+}
+
+/// Bytes from a lane's first sum to those of addition `group`. What a warp's columns don't have is of the
+/// warp beside it: one that holds more columns than its own in this order adds to the sums of both.
+const fn group_offset(config: BwdConfig, group: u32) -> u32 {
+    let layout = config.query_layout();
+    let own = layout.len() as u32 / config.sums_at_once();
+    group / own * layout.warps * warp_bytes(config) + group % own * step(config)
+}
+
+/// Registers of the columns before `column`.
+const fn registers_before(layout: AccumulatorLayout, column: u32) -> u32 {
+    column / MMA_N * (layout.len() / layout.n_tiles) as u32
+}
+
 /// Byte offset of this lane's first sum of query block `block`, among those of all heads.
 #[cube]
 pub(crate) fn offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
-    let unit = unit_position();
-    let warp_words = comptime!(config.query_layout().len() as u32 * WARP);
+    offset_of_warp(block, unit_position() / WARP, config)
+}
+
+/// [`offset()`] for the sums of the warp `warp`.
+#[cube]
+pub(crate) fn offset_of_warp(block: u64, warp: u32, #[comptime] config: BwdConfig) -> u64 {
     let block_bytes = comptime!((config.block_m() * config.head_dim()) as u64 * 4);
-    let lane_words = unit % WARP * comptime!(config.sums_at_once());
-    block * block_bytes + ((unit / WARP * warp_words + lane_words) * 4) as u64
+    let lane_bytes = unit_position() % WARP * comptime!(4 * config.sums_at_once());
+    block * block_bytes + (warp * comptime!(warp_bytes(config)) + lane_bytes) as u64
 }
 
 /// Adds `acc` to the lane's sums from address `target` on.
 #[cube]
 pub(crate) fn add(acc: &Accumulator, target: u64, #[comptime] config: BwdConfig) {
+    add_from(acc, target, 0u32, config);
+}
+
+/// [`add()`] where `acc` holds the columns from `column` on, and no others.
+#[cube]
+pub(crate) fn add_from(
+    acc: &Accumulator,
+    target: u64,
+    #[comptime] column: u32,
+    #[comptime] config: BwdConfig,
+) {
+    let before = comptime!(registers_before(acc.layout, column) / config.sums_at_once());
     #[unroll]
     for group in 0..comptime!(acc.layout.len() / config.sums_at_once() as usize) {
-        let at = comptime!(group as u32 * step(config));
+        let at = comptime!(group_offset(config, before + group as u32));
         if comptime!(config.sums_at_once() == 4) {
             let sums = Accumulator4 {
                 x: acc.values[comptime!(4 * group)],
@@ -67,3 +101,6 @@ pub(crate) fn load(source: u64, #[comptime] config: BwdConfig) -> Accumulator {
     }
     acc
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,13 +46,21 @@ fn a_chosen_plan_may_be_forced() {
 fn a_chosen_plan_of_warpgroups_may_be_forced() {
     let gpu = Gpu::of_capability(90);
     for sums in [QuerySums::Atomic, QuerySums::Owned] {
-        for loads in [Loads::Thread, Loads::Warpgroup] {
-            let chosen = choose_backward_sm90(&problem(), gpu, sums).unwrap();
+        for (head_dim, loads) in [
+            (128, Loads::Thread),
+            (128, Loads::Warpgroup),
+            (256, Loads::Thread),
+        ] {
+            let problem = Problem {
+                head_dim,
+                ..problem()
+            };
+            let chosen = choose_backward_sm90(&problem, gpu, sums).unwrap();
             let plan = BwdPlan {
                 config: chosen.config.with_loads(loads),
                 ..chosen
             };
-            assert_eq!(forced(plan, &problem(), sums, gpu), Ok(plan));
+            assert_eq!(forced(plan, &problem, sums, gpu), Ok(plan));
         }
     }
 }

@@ -8,7 +8,7 @@ use cute_layout::GmmaOperand;
 
 pub(crate) use cubecl_ptx::wgmma::{
     DESCRIPTOR_UNIT, Product, SharedMatrix, Start, WGMMA_K, commit_products, fence_products,
-    multiply_registers, multiply_shared,
+    multiply_registers, multiply_shared, wait_operands,
 };
 pub(crate) use cute_layout::Major;
 

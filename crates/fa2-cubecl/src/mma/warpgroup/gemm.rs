@@ -8,7 +8,7 @@ use crate::mma::gemm::{a_fragment, p_view};
 use crate::mma::warpgroup::atom::{
     Product, Start, commit_products, multiply_registers, multiply_shared,
 };
-use crate::mma::warpgroup::operand::Operand;
+use crate::mma::warpgroup::operand::{Operand, OperandForm};
 use crate::problem::Dtype;
 use cubecl::prelude::*;
 use cute_layout::Layout;
@@ -16,17 +16,35 @@ use cute_layout::Layout;
 /// Starts `acc = A B` as a group of its own.
 #[cube]
 pub(crate) fn gemm_ss(acc: &mut Accumulator, a: &Operand, b: &Operand, #[comptime] dtype: Dtype) {
+    multiply_ss(acc, a, b, Start::Zero, dtype);
+}
+
+/// Starts `acc += A B` as a group of its own.
+#[cube]
+pub(crate) fn gemm_ss_add(
+    acc: &mut Accumulator,
+    a: &Operand,
+    b: &Operand,
+    #[comptime] dtype: Dtype,
+) {
+    multiply_ss(acc, a, b, Start::Accumulate, dtype);
+}
+
+#[cube]
+fn multiply_ss(
+    acc: &mut Accumulator,
+    a: &Operand,
+    b: &Operand,
+    #[comptime] start: Start,
+    #[comptime] dtype: Dtype,
+) {
     let n = comptime!(acc.layout.n_tiles as u32 * 8);
     #[unroll]
     for step in 0..comptime!(a.form.steps()) {
         let product = comptime!(Product {
             n,
             ty: half_type(dtype),
-            start: if step == 0 {
-                Start::Zero
-            } else {
-                Start::Accumulate
-            },
+            start: if step == 0 { start } else { Start::Accumulate },
         });
         multiply_shared(
             &mut acc.values,
@@ -51,6 +69,16 @@ pub(crate) struct Steps {
     pub count: u32,
 }
 
+impl Steps {
+    /// All of a product with the operand `form`.
+    const fn all(form: &OperandForm) -> Self {
+        Self {
+            first: 0,
+            count: form.steps(),
+        }
+    }
+}
+
 /// Starts `acc_o += P V` as a group of its own. `p` must stay as it is until the group has ended.
 #[cube]
 pub(crate) fn gemm_rs(
@@ -59,11 +87,20 @@ pub(crate) fn gemm_rs(
     v: &Operand,
     #[comptime] dtype: Dtype,
 ) {
-    let all = comptime!(Steps {
-        first: 0,
-        count: v.form.steps(),
-    });
+    let all = comptime!(Steps::all(&v.form));
     gemm_rs_steps(acc_o, p, v, all, dtype);
+}
+
+/// Starts `acc_o = P V` as a group of its own. `p` must stay as it is until the group has ended.
+#[cube]
+pub(crate) fn gemm_rs_from_zero(
+    acc_o: &mut Accumulator,
+    p: &Fragments,
+    v: &Operand,
+    #[comptime] dtype: Dtype,
+) {
+    let all = comptime!(Steps::all(&v.form));
+    multiply_rs(acc_o, p, v, all, Start::Zero, dtype);
 }
 
 /// [`gemm_rs`] over `steps`, whose fragments must stay as they are until the group has ended.
@@ -75,13 +112,25 @@ pub(crate) fn gemm_rs_steps(
     #[comptime] steps: Steps,
     #[comptime] dtype: Dtype,
 ) {
-    let product = comptime!(Product {
-        n: acc_o.layout.n_tiles as u32 * 8,
-        ty: half_type(dtype),
-        start: Start::Accumulate,
-    });
+    multiply_rs(acc_o, p, v, steps, Start::Accumulate, dtype);
+}
+
+#[cube]
+fn multiply_rs(
+    acc_o: &mut Accumulator,
+    p: &Fragments,
+    v: &Operand,
+    #[comptime] steps: Steps,
+    #[comptime] start: Start,
+    #[comptime] dtype: Dtype,
+) {
     #[unroll]
     for index in 0..comptime!(steps.count) {
+        let product = comptime!(Product {
+            n: acc_o.layout.n_tiles as u32 * 8,
+            ty: half_type(dtype),
+            start: if index == 0 { start } else { Start::Accumulate },
+        });
         let step = comptime!(steps.first + index);
         let first = comptime!(4 * step as usize);
         let a = Registers4 {

@@ -45,6 +45,11 @@ impl OperandForm {
     }
 }
 
+/// [`column_bytes`] at comptime.
+pub(crate) const fn column_offset(column: u32, form: OperandForm) -> u32 {
+    form.operand().start(column as usize, 0) as u32
+}
+
 /// Bytes from the operand of a transposed tile to that of its columns from `column` on, which don't cross
 /// an atom unless they begin with one.
 #[cube]

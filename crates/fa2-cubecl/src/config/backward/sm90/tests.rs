@@ -1,7 +1,7 @@
 //! The rules of a backward configuration by warpgroups, and who owns which element of dQ.
 
 use crate::config::MAX_SHARED_BYTES;
-use crate::config::backward::grid::warpgroups;
+use crate::config::backward::grid::{shared_keys, warpgroups};
 use crate::config::backward::{BwdConfig, BwdTile, Instructions, Loads, QuerySums};
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
@@ -53,13 +53,24 @@ fn each_rule_has_its_error() {
     for stages in [1, 4] {
         let refused = Err(ConfigError::QueryStages(stages));
         assert_eq!(made(64, BwdTile::warpgroups(64, 128, stages)), refused);
+        assert_eq!(made(256, BwdTile::shared_keys(stages)), refused);
     }
+    let multiple = ConfigError::Multiple {
+        what: "head_dim",
+        size: 32,
+        multiple: 64,
+    };
+    assert_eq!(made(32, BwdTile::shared_keys(2)), Err(multiple));
     assert!(matches!(
         made(128, BwdTile::warpgroups(192, 192, 3)),
         Err(ConfigError::SharedMemory {
             limit: MAX_SHARED_BYTES,
             ..
         })
+    ));
+    assert!(matches!(
+        made(256, BwdTile::shared_keys(3)),
+        Err(ConfigError::SharedMemory { .. })
     ));
 }
 
@@ -77,6 +88,25 @@ fn a_warpgroup_that_loads_is_beside_those_that_compute() {
         assert_eq!(thread.key_threads(), config.threads(), "{config}");
         let warpgroup = config.with_loads(Loads::Warpgroup);
         assert_eq!(warpgroup.key_threads(), config.threads() + 128, "{config}");
+    }
+    for config in shared_keys() {
+        for loads in [Loads::Thread, Loads::Warpgroup] {
+            let config = config.with_loads(loads);
+            assert_eq!(config.loads(), Loads::Warpgroup, "{config}");
+            assert_eq!(config.key_threads(), 3 * 128, "{config}");
+        }
+    }
+}
+
+#[test]
+fn warpgroups_that_share_keys_have_tiles_of_p_and_of_ds() {
+    for config in shared_keys() {
+        let tiles = 2 * config.kv_bytes() + config.stages() * config.stage_bytes();
+        assert_eq!(config.ds_offset(), tiles, "{config}");
+        assert_eq!(config.p_offset() - tiles, 2 * 64 * 64 * 2, "{config}");
+        let terms = config.terms_offset() - config.p_offset();
+        assert_eq!(terms, 2 * 64 * 64 * 2, "{config}");
+        assert!(config.barriers_offset().is_multiple_of(8), "{config}");
     }
 }
 

@@ -25,23 +25,19 @@ fn hopper() -> Gpu {
 }
 
 #[test]
-fn every_size_up_to_128_has_a_plan_and_no_larger_one() {
-    for head_dim in (8..=128).step_by(8) {
+fn every_size_up_to_256_has_a_plan_and_no_larger_one() {
+    for head_dim in (8..=256).step_by(8) {
         for sums in [QuerySums::Atomic, QuerySums::Owned] {
             let plan = choose_backward_sm90(&problem(head_dim), hopper(), sums).unwrap();
             assert_eq!(plan.config.instructions(), Instructions::Sm90a);
             assert_eq!(plan.config.query_sums(), sums);
             assert_eq!(plan.queries.is_some(), sums == QuerySums::Owned);
             assert!(plan.config.shared_bytes() <= hopper().shared_bytes);
+            assert_eq!(plan.config.shares_keys(), head_dim > 128);
         }
     }
-    for head_dim in [136, 256] {
-        let refused = choose_backward_sm90(&problem(head_dim), hopper(), QuerySums::Atomic);
-        assert!(matches!(
-            refused,
-            Err(ConfigError::GradientRegisters { limit: 128, .. })
-        ));
-    }
+    let refused = choose_backward_sm90(&problem(264), hopper(), QuerySums::Atomic);
+    assert_eq!(refused, Err(ConfigError::HeadDim(264)));
 }
 
 #[test]

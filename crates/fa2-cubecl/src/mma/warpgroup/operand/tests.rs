@@ -8,6 +8,8 @@ fn forms() -> impl Iterator<Item = OperandForm> {
         (64, 64),
         (128, 128),
         (80, 256),
+        (64, 192),
+        (64, 256),
         (128, 96),
         (176, 128),
         (16, 32),
@@ -48,7 +50,13 @@ fn products_read_the_elements_of_the_tile() {
 /// A share of a transposed tile's columns begins with an atom, or with a part of one that tiles it.
 #[test]
 fn columns_of_a_transposed_tile_begin_where_the_layout_has_them() {
-    for (rows, cols, share) in [(128, 128, 64), (128, 64, 32), (64, 32, 16), (128, 192, 64)] {
+    for (rows, cols, share) in [
+        (128, 128, 64),
+        (128, 64, 32),
+        (64, 32, 16),
+        (128, 192, 64),
+        (64, 256, 64),
+    ] {
         let form = OperandForm {
             tile: SmemTile::new(rows, cols),
             major: Major::Mn,
@@ -56,6 +64,7 @@ fn columns_of_a_transposed_tile_begin_where_the_layout_has_them() {
         let operand = form.operand();
         for first in (0..cols).step_by(share) {
             let start = column_bytes(first as u32, form) as usize;
+            assert_eq!(column_offset(first as u32, form) as usize, start);
             let descriptor = operand.descriptor(start);
             for k in 0..WGMMA_K as usize {
                 for mn in 0..share {

@@ -1,0 +1,85 @@
+//! The conversion reads each sum of dQ where the main kernel adds to it.
+
+use super::{group_offset, registers_before, step, warp_bytes};
+use crate::config::backward::BwdConfig;
+use crate::config::backward::grid::{grid, shared_keys};
+use crate::config::backward::sm90::DQ_COLUMNS;
+use cute_layout::MmaAtom;
+use std::collections::BTreeMap;
+
+/// Byte offset in a block's sums of a lane's register, of the warp `warp` in their order.
+fn address(config: &BwdConfig, warp: u32, lane: u32, register: u32) -> u32 {
+    let at_once = config.sums_at_once();
+    warp * warp_bytes(*config)
+        + lane * 4 * at_once
+        + group_offset(*config, register / at_once)
+        + register % at_once * 4
+}
+
+/// What `load` reads: [row, column] of dQ at each address.
+fn loaded(config: &BwdConfig) -> BTreeMap<u32, [u32; 2]> {
+    let layout = config.query_layout();
+    let mut elements = BTreeMap::new();
+    for unit in 0..config.threads() {
+        let (warp, lane) = (unit / 32, unit % 32);
+        for m in 0..layout.m_tiles {
+            for n in 0..layout.n_tiles {
+                for (half, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    let register = layout.index(c, half, m, n) as u32;
+                    // As in `convert`.
+                    let row = warp % layout.warps * 16 + lane / 4 + layout.row_offset(m, half);
+                    let column = warp / layout.warps * config.query_warp_columns()
+                        + lane % 4 * 2
+                        + layout.column_offset(c, n);
+                    elements.insert(address(config, warp, lane, register), [row, column]);
+                }
+            }
+        }
+    }
+    elements
+}
+
+#[test]
+fn sums_of_a_block_fill_their_bytes() {
+    for config in grid() {
+        let elements = loaded(&config);
+        let bytes = config.block_m() * config.head_dim() * 4;
+        assert!(
+            elements.keys().copied().eq((0..bytes).step_by(4)),
+            "{config}"
+        );
+    }
+}
+
+#[test]
+fn registers_follow_each_other_by_additions() {
+    for config in grid() {
+        let groups = config.query_layout().len() as u32 / config.sums_at_once();
+        for group in 0..groups {
+            let expected = group * step(config);
+            assert_eq!(group_offset(config, group), expected, "{config}");
+        }
+    }
+}
+
+/// A warpgroup that shares keys has all columns of its queries, part after part.
+#[test]
+fn parts_of_shared_keys_reach_the_sums_of_all_columns() {
+    for config in shared_keys() {
+        let elements = loaded(&config);
+        let layout = config.query_part_layout();
+        let atom = MmaAtom::wgmma_ss(DQ_COLUMNS as usize);
+        let mut added = BTreeMap::new();
+        for unit in 0..128 {
+            for column in (0..config.head_dim()).step_by(DQ_COLUMNS as usize) {
+                for register in 0..layout.len() as u32 {
+                    let all = registers_before(layout, column) + register;
+                    let in_product = atom.c().at((unit as usize, register as usize)) as u32;
+                    let element = [in_product % 64, column + in_product / 64];
+                    added.insert(address(&config, unit / 32, unit % 32, all), element);
+                }
+            }
+        }
+        assert_eq!(added, elements, "{config}");
+    }
+}

@@ -1,0 +1,279 @@
+//! Who waits for whom where two warpgroups share keys.
+//!
+//! A stage of the ring holds a block of Q, its row terms, and its block of dO; stages are used in turn (see
+//! [`Place`]). dV is done with dO before dK is with Q, so the two sides have barriers of their own in
+//! shared memory:
+//!
+//! - *full*: ends a phase when the copies have arrived.
+//! - *empty*: ends a phase when the side's readers have arrived. Q's last reader is who sums up dK: the other
+//!   warpgroup has read Q and the terms before it publishes dS. dO has two last readers, dP of one
+//!   warpgroup and dV of the other.
+//!
+//! P and dS of a block lie in a tile of the warpgroup that has it, and one [`Gradient`] reads both tiles of P
+//! or of dS. Of each pair of tiles two named barriers keep count, at which one warpgroup waits and the other
+//! arrives:
+//!
+//! - *written*: the reader waits until the other has stored its tile.
+//! - *read*: the other waits until the reader has read its tile of the block before.
+
+use crate::config::WARP;
+use crate::config::backward::BwdConfig;
+use crate::copy::atom::g2s_bytes;
+use crate::copy::tma::{TileOrigin, copy_tile};
+use crate::kernel::backward_sm90::maps::Maps;
+use crate::kernel::backward_sm90::shared_keys::consumer::Gradient;
+use crate::pipeline::place::Place;
+use crate::tensor::address::unit_position;
+use cubecl::prelude::*;
+use cubecl_ptx::barrier::{barrier_arrive, barrier_sync};
+use cubecl_ptx::mbarrier::{
+    MBARRIER_BYTES, mbarrier_arrive, mbarrier_expect, mbarrier_init, mbarrier_init_fence,
+    mbarrier_wait,
+};
+use cubecl_ptx::proxy::fence_shared_async;
+
+/// Offset of the barrier of K and V.
+const KEYS: u32 = 0;
+/// First of the named barriers of P and dS; 0 is the cube's, 1 that of the threads that compute.
+const SCORES_BARRIER: u32 = 2;
+
+/// What is copied together, and is empty together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    /// Q with the row terms; K.
+    Queries,
+    /// dO; V.
+    Outputs,
+}
+
+/// What the warpgroups exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scores {
+    /// P, for dV.
+    P,
+    /// dS, for dK.
+    Ds,
+}
+
+impl Scores {
+    const fn written(self) -> u32 {
+        match self {
+            Self::P => SCORES_BARRIER,
+            Self::Ds => SCORES_BARRIER + 2,
+        }
+    }
+
+    const fn read(self) -> u32 {
+        self.written() + 1
+    }
+
+    /// Who reads both tiles.
+    pub(crate) const fn reader(self) -> Gradient {
+        match self {
+            Self::P => Gradient::Values,
+            Self::Ds => Gradient::Keys,
+        }
+    }
+}
+
+impl BwdConfig {
+    /// Offset of the barrier that the first stage of a side is full; those of the other stages follow.
+    const fn side_full(&self, side: Side) -> u32 {
+        let group = match side {
+            Side::Queries => 0,
+            Side::Outputs => 2,
+        };
+        KEYS + (1 + group * self.stages()) * MBARRIER_BYTES
+    }
+
+    /// Offset of the barrier that it is empty; those of the other stages follow.
+    const fn side_empty(&self, side: Side) -> u32 {
+        self.side_full(side) + self.stages() * MBARRIER_BYTES
+    }
+
+    /// From a stage to a side's tile in it.
+    pub(crate) const fn side_offset(&self, side: Side) -> u32 {
+        match side {
+            Side::Queries => 0,
+            Side::Outputs => self.q_bytes(),
+        }
+    }
+
+    /// Warps that arrive when they have read a side of a stage.
+    const fn readers(&self, side: Side) -> u32 {
+        let warps = self.threads() / WARP;
+        match side {
+            Side::Queries => warps / 2,
+            Side::Outputs => warps,
+        }
+    }
+}
+
+/// The shared memory of a cube: tiles, stages and barriers.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct BlockRing {
+    /// Its shared address: K's tile is the first.
+    pub shared: u32,
+    #[cube(comptime)]
+    pub config: BwdConfig,
+}
+
+#[cube]
+impl BlockRing {
+    /// The ring at shared address `shared`.
+    pub fn new(shared: u32, #[comptime] config: BwdConfig) -> BlockRing {
+        comptime!(assert!(
+            config.side_empty(Side::Outputs) + config.stages() * MBARRIER_BYTES
+                <= config.barrier_bytes(),
+            "BlockRing: the barriers must fit behind the row terms"
+        ));
+        BlockRing { shared, config }
+    }
+
+    fn barriers(&self) -> u32 {
+        self.shared + comptime!(self.config.barriers_offset())
+    }
+
+    fn barriers_of(&self, stage: u32) -> u32 {
+        self.barriers() + stage * MBARRIER_BYTES
+    }
+
+    /// Shared address of the row terms of the block in `stage`.
+    pub fn terms(&self, stage: u32) -> u32 {
+        self.shared
+            + comptime!(self.config.terms_offset())
+            + stage * comptime!(self.config.term_bytes())
+    }
+
+    /// Starts the barriers' first phases.
+    pub fn open(&self) {
+        if unit_position() == 0 {
+            // K and V are copied by a thread each.
+            mbarrier_init(self.barriers(), KEYS, 2u32);
+            self.open_side(Side::Queries);
+            self.open_side(Side::Outputs);
+            mbarrier_init_fence();
+        }
+        // Orders: the initialisation of the barriers < every use of them.
+        sync_cube();
+    }
+
+    fn open_side(&self, #[comptime] side: Side) {
+        let config = comptime!(self.config);
+        #[unroll]
+        for stage in 0..comptime!(config.stages()) {
+            let offset = comptime!(stage * MBARRIER_BYTES);
+            let full = comptime!(config.side_full(side) + offset);
+            mbarrier_init(self.barriers(), full, 1u32);
+            let empty = comptime!(config.side_empty(side) + offset);
+            mbarrier_init(self.barriers(), empty, comptime!(config.readers(side)));
+        }
+    }
+
+    /// Starts the copy of `side`'s share of the keys: K or V.
+    pub fn fill_keys(&self, maps: &Maps, from: &TileOrigin, #[comptime] side: Side) {
+        let config = comptime!(self.config);
+        let (tile, bytes) = comptime!((config.kv_tile(), config.kv_bytes()));
+        let barrier = self.barriers();
+        mbarrier_expect(barrier, KEYS, bytes);
+        if comptime!(side == Side::Queries) {
+            copy_tile(maps.k(), from, self.shared, barrier, KEYS, tile);
+        } else {
+            copy_tile(maps.v(), from, self.shared + bytes, barrier, KEYS, tile);
+        }
+    }
+
+    /// Waits until `side` of the stage of `place` may be filled.
+    pub fn wait_empty(&self, place: &Place, #[comptime] side: Side) {
+        let empty = comptime!(self.config.side_empty(side));
+        // Orders: all reads of the stage's last block < the copies of this one over it.
+        mbarrier_wait(self.barriers_of(place.tile[0]), empty, place.parity[0]);
+    }
+
+    /// Starts the copies of a block's share of `side` into the empty `stage`: Q and the row terms at global
+    /// address `terms`, or dO.
+    pub fn fill(
+        &self,
+        maps: &Maps,
+        from: &TileOrigin,
+        terms: u64,
+        stage: u32,
+        #[comptime] side: Side,
+    ) {
+        let config = comptime!(self.config);
+        let full = comptime!(config.side_full(side));
+        let (tile, bytes) = comptime!((config.q_tile(), config.q_bytes()));
+        let barrier = self.barriers_of(stage);
+        let target = self.shared
+            + comptime!(config.stages_offset() + config.side_offset(side))
+            + stage * comptime!(config.stage_bytes());
+        if comptime!(side == Side::Queries) {
+            let term_bytes = comptime!(config.term_bytes());
+            mbarrier_expect(barrier, full, comptime!(bytes + term_bytes));
+            copy_tile(maps.q(), from, target, barrier, full, tile);
+            g2s_bytes(terms, self.terms(stage), term_bytes, barrier, full);
+        } else {
+            mbarrier_expect(barrier, full, bytes);
+            copy_tile(maps.d_o(), from, target, barrier, full, tile);
+        }
+    }
+
+    /// Waits for K and V.
+    pub fn wait_keys(&self) {
+        // Orders: the copies of K and V < their reads by products.
+        mbarrier_wait(self.barriers(), KEYS, 0u32);
+    }
+
+    /// Waits for `side` of the block at `place`.
+    pub fn wait(&self, place: &Place, #[comptime] side: Side) {
+        let full = comptime!(self.config.side_full(side));
+        // Orders: the copies of the block < its reads by products, and of the terms by loads.
+        mbarrier_wait(self.barriers_of(place.tile[0]), full, place.parity[0]);
+    }
+
+    /// Gives `side` of the block at `place` back: this warp has read it.
+    pub fn release(&self, place: &Place, #[comptime] side: Side) {
+        if unit_position().is_multiple_of(WARP) {
+            let empty = comptime!(self.config.side_empty(side));
+            // Orders: this warp's reads of the block < the copies of a later one over it.
+            mbarrier_arrive(self.barriers_of(place.tile[0]), empty);
+        }
+    }
+
+    /// Before the first block: the reader of `scores` has nothing to read.
+    pub fn open_tiles(&self, #[comptime] scores: Scores, #[comptime] gradient: Gradient) {
+        self.leave(scores, gradient);
+    }
+
+    /// Waits until this warpgroup's tile of `scores` may be written.
+    pub fn claim(&self, #[comptime] scores: Scores, #[comptime] gradient: Gradient) {
+        if comptime!(gradient != scores.reader()) {
+            let id = u32::new(comptime!(scores.read() as i64));
+            // Orders: the reader's products of the block before < the stores over their operand.
+            barrier_sync(id, comptime!(self.config.threads()));
+        }
+    }
+
+    /// Makes this warpgroup's tile of `scores` readable; for the reader, both.
+    pub fn publish(&self, #[comptime] scores: Scores, #[comptime] gradient: Gradient) {
+        fence_shared_async();
+        let id = u32::new(comptime!(scores.written() as i64));
+        let threads = comptime!(self.config.threads());
+        // Orders: the stores of both warpgroups < the reader's products.
+        if comptime!(gradient == scores.reader()) {
+            barrier_sync(id, threads);
+        } else {
+            barrier_arrive(id, threads);
+        }
+    }
+
+    /// Gives the other warpgroup's tile of `scores` back, if this one is the reader.
+    pub fn leave(&self, #[comptime] scores: Scores, #[comptime] gradient: Gradient) {
+        if comptime!(gradient == scores.reader()) {
+            let id = u32::new(comptime!(scores.read() as i64));
+            // Orders: this warpgroup's products < the other's stores over their operand.
+            barrier_arrive(id, comptime!(self.config.threads()));
+        }
+    }
+}
