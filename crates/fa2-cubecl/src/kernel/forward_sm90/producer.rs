@@ -44,8 +44,6 @@ pub(crate) fn produce(
     let works = work_count(shape);
     let mut index = cube_position();
     while index < works {
-        // Asked for here, it is there when this work has been loaded.
-        let next = cube_count() + fetch_add_global(workspace, FETCHED, 1u32);
         let work = work_tile_at(shape, index, comptime!(config.blocks()));
         if work.blocks > 0 {
             // K's tile is empty before Q's is.
@@ -70,7 +68,8 @@ pub(crate) fn produce(
             ring.no_q();
         }
         q_place.advance();
-        index = next;
+        // Fetched earlier, a heavy work would keep the next one from cubes that are free.
+        index = cube_count() + fetch_add_global(workspace, FETCHED, 1u32);
     }
     ring.announce(index, &q_place);
     ring.no_q();
