@@ -113,6 +113,8 @@ impl LoadsArg {
 pub enum TurnsArg {
     /// One after the other.
     Ordered,
+    /// S one after the other.
+    Scores,
     /// As they come.
     Free,
 }
@@ -123,6 +125,7 @@ impl TurnsArg {
     pub fn turns(self) -> Turns {
         match self {
             Self::Ordered => Turns::Ordered,
+            Self::Scores => Turns::Scores,
             Self::Free => Turns::Free,
         }
     }

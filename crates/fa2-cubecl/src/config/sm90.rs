@@ -61,6 +61,8 @@ pub struct FwdSm90Tile {
 pub enum Turns {
     /// One after the other: the softmax of one runs under the products of another.
     Ordered,
+    /// S one after the other: O += P V of one, which waits for P's registers, runs with S of the next.
+    Scores,
     /// As they come.
     Free,
 }
@@ -347,8 +349,10 @@ impl std::fmt::Display for FwdSm90Config {
         if self.rescale == Rescale::Eager {
             f.write_str(" eager")?;
         }
-        if self.turns == Turns::Free {
-            f.write_str(" no turns")?;
+        match self.turns {
+            Turns::Ordered => {}
+            Turns::Scores => f.write_str(" turns of S")?,
+            Turns::Free => f.write_str(" no turns")?,
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! In the steady state S of block t and O += P V of block t - 1 run together. S is waited for first; its
 //! softmax works while O goes on, and O is moved to the new exponent base after it has ended.
 
-use crate::config::sm90::{FwdSm90Config, WARPGROUP_ROWS};
+use crate::config::sm90::{FwdSm90Config, Turns, WARPGROUP_ROWS};
 use crate::config::{MMA_M, WARP};
 use crate::kernel::forward_sm90::epilogue;
 use crate::kernel::forward_sm90::pipeline::{Ring, Side, open_turns, pass_turn, take_turn};
@@ -186,11 +186,16 @@ fn step(
         .k
         .after(state.k_place.offset(comptime!(config.kv_bytes())));
     gemm_ss(&mut state.acc_s, &state.q, &k, config.dtype());
+    if comptime!(config.turns() == Turns::Scores) {
+        pass_turn(warpgroup, config);
+    }
     let v = state
         .v
         .after(state.v_place.offset(comptime!(config.kv_bytes())));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
-    pass_turn(warpgroup, config);
+    if comptime!(config.turns() == Turns::Ordered) {
+        pass_turn(warpgroup, config);
+    }
     wait(&mut state.acc_s, 1u32);
     ring.release(&state.k_place, Side::K);
     state.k_place.advance();

@@ -267,7 +267,7 @@ pub(crate) fn release_loading_registers(#[comptime] config: FwdSm90Config) {
 /// Gives warpgroup 0 the first turn, and to each other one a turn after all those before it.
 #[cube]
 pub(crate) fn open_turns(warpgroup: u32, #[comptime] config: FwdSm90Config) {
-    if comptime!(config.turns() == Turns::Ordered) {
+    if comptime!(config.turns() != Turns::Free) {
         let threads = comptime!(config.computing_threads());
         #[unroll]
         for earlier in 0..comptime!(config.warpgroups() - 1) {
@@ -284,7 +284,7 @@ pub(crate) fn open_turns(warpgroup: u32, #[comptime] config: FwdSm90Config) {
 /// Waits for this warpgroup's turn: all others have passed it on since the last one.
 #[cube]
 pub(crate) fn take_turn(warpgroup: u32, #[comptime] config: FwdSm90Config) {
-    if comptime!(config.turns() == Turns::Ordered && config.warpgroups() > 1) {
+    if comptime!(config.turns() != Turns::Free && config.warpgroups() > 1) {
         // Orders: the starts of the others' products < those of this warpgroup. No memory.
         barrier_sync(
             warpgroup + TURN_BARRIER,
@@ -296,7 +296,7 @@ pub(crate) fn take_turn(warpgroup: u32, #[comptime] config: FwdSm90Config) {
 /// Passes the turn on.
 #[cube]
 pub(crate) fn pass_turn(warpgroup: u32, #[comptime] config: FwdSm90Config) {
-    if comptime!(config.turns() == Turns::Ordered) {
+    if comptime!(config.turns() != Turns::Free) {
         let groups = comptime!(config.warpgroups());
         #[unroll]
         for distance in 1..groups {
