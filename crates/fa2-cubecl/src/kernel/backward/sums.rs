@@ -16,9 +16,9 @@ const fn step(config: BwdConfig) -> u32 {
     4 * config.sums_at_once() * WARP
 }
 
-/// Bytes of a warp's sums of a block.
-const fn warp_bytes(config: BwdConfig) -> u32 {
-    4 * config.query_layout().len() as u32 * WARP
+/// A warp's sums of a block.
+const fn warp_words(config: BwdConfig) -> u32 {
+    config.query_layout().len() as u32 * WARP
 }
 
 /// Bytes from a lane's first sum to those of addition `group`. What a warp's columns don't have is of the
@@ -26,7 +26,7 @@ const fn warp_bytes(config: BwdConfig) -> u32 {
 const fn group_offset(config: BwdConfig, group: u32) -> u32 {
     let layout = config.query_layout();
     let own = layout.len() as u32 / config.sums_at_once();
-    group / own * layout.warps * warp_bytes(config) + group % own * step(config)
+    group / own * layout.warps * 4 * warp_words(config) + group % own * step(config)
 }
 
 /// Registers of the columns before `column`.
@@ -44,8 +44,8 @@ pub(crate) fn offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
 #[cube]
 pub(crate) fn offset_of_warp(block: u64, warp: u32, #[comptime] config: BwdConfig) -> u64 {
     let block_bytes = comptime!((config.block_m() * config.head_dim()) as u64 * 4);
-    let lane_bytes = unit_position() % WARP * comptime!(4 * config.sums_at_once());
-    block * block_bytes + (warp * comptime!(warp_bytes(config)) + lane_bytes) as u64
+    let lane_words = unit_position() % WARP * comptime!(config.sums_at_once());
+    block * block_bytes + ((warp * comptime!(warp_words(config)) + lane_words) * 4) as u64
 }
 
 /// Adds `acc` to the lane's sums from address `target` on.

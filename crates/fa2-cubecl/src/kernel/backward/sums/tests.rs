@@ -1,6 +1,6 @@
 //! The conversion reads each sum of dQ where the main kernel adds to it.
 
-use super::{group_offset, registers_before, step, warp_bytes};
+use super::{group_offset, registers_before, step, warp_words};
 use crate::config::backward::BwdConfig;
 use crate::config::backward::grid::{grid, shared_keys};
 use crate::config::backward::sm90::DQ_COLUMNS;
@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 /// Byte offset in a block's sums of a lane's register, of the warp `warp` in their order.
 fn address(config: &BwdConfig, warp: u32, lane: u32, register: u32) -> u32 {
     let at_once = config.sums_at_once();
-    warp * warp_bytes(*config)
-        + lane * 4 * at_once
+    (warp * warp_words(*config) + lane * at_once) * 4
         + group_offset(*config, register / at_once)
         + register % at_once * 4
 }
