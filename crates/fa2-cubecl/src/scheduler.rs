@@ -10,8 +10,8 @@
 //! the end of the keys or by the diagonal, so masking is confined to a loop of its own.
 
 use crate::mask::{MaskKind, end_column};
-use crate::tensor::address::cube_position;
-use crate::tensor::gmem::ByteStrides;
+use crate::tensor::address::{cube_count, cube_position};
+use crate::tensor::gmem::{ByteStrides, count_up};
 use cubecl::prelude::*;
 
 /// Run-time shape of a forward pass. Not part of the kernel's key: any length runs one kernel.
@@ -87,6 +87,18 @@ pub(crate) fn work_tile(shape: &FwdShape, #[comptime] blocks: FwdBlocks) -> Work
 #[cube]
 pub(crate) fn work_count(shape: &FwdShape) -> u32 {
     shape.heads_total * shape.m_blocks
+}
+
+/// The number of the first work of this cube, where cubes fetch the others.
+#[cube]
+pub(crate) fn first_work() -> u32 {
+    cube_position()
+}
+
+/// The number of a work that no cube has had. The count of those fetched so far is at `address + offset`.
+#[cube]
+pub(crate) fn fetch_work(address: u64, #[comptime] offset: u32) -> u32 {
+    cube_count() + count_up(address, offset)
 }
 
 /// The work of number `index`, below [`work_count()`].

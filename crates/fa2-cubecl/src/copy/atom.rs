@@ -14,7 +14,7 @@ use cubecl_ptx::memory::{
 use cubecl_ptx::tma::{load_box, load_bytes};
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
-pub(crate) use cubecl_ptx::shuffle::sync_warp;
+pub(crate) use cubecl_ptx::shuffle::{shuffle_xor_bits, sync_warp};
 pub(crate) use cubecl_ptx::tma::Coordinates4;
 
 /// Bytes of a 16-byte chunk: one cp.async, one row of an ldmatrix, one vector store.
@@ -140,12 +140,6 @@ pub(crate) fn r2g_chunk(target: u64, #[comptime] offset: u32, chunk: Registers4)
 #[cube]
 pub(crate) fn r2g_pair(target: u64, #[comptime] offset: u32, pair: u32) {
     store_global(target, offset, pair);
-}
-
-/// Zero to 4 bytes of global memory.
-#[cube]
-pub(crate) fn clear_word(target: u64, #[comptime] offset: u32) {
-    store_global(target, offset, u32::new(0));
 }
 
 /// Adds one f32 to another in global memory.

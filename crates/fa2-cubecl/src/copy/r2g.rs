@@ -5,9 +5,8 @@
 //! of atom q's row. Two rounds of exchange do that, each of half of the words. Four lanes then store 64
 //! neighbouring bytes, whole sectors of memory.
 
-use crate::mma::atom::Registers4;
+use crate::copy::atom::{Registers4, shuffle_xor_bits};
 use cubecl::prelude::*;
-use cubecl_ptx::shuffle::shuffle_xor_bits;
 
 /// Atoms whose rows four lanes exchange.
 pub(crate) const GROUP: usize = 4;

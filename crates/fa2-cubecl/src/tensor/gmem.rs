@@ -3,6 +3,8 @@
 //! Offsets are 64-bit throughout, so tensors may hold more than 2^31 elements.
 
 use cubecl::prelude::*;
+use cubecl_ptx::atomic::fetch_add_global;
+use cubecl_ptx::memory::store_global;
 
 /// Byte strides of a [batch, heads, rows, columns] tensor whose columns are contiguous.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -31,4 +33,16 @@ pub(crate) fn row_address(
     row: u32,
 ) -> u64 {
     base + batch as u64 * strides.batch + head as u64 * strides.head + row as u64 * strides.row
+}
+
+/// Makes the count at `address + offset` zero.
+#[cube]
+pub(crate) fn clear_count(address: u64, #[comptime] offset: u32) {
+    store_global(address, offset, u32::new(0));
+}
+
+/// Adds 1 to the count at `address + offset`, which all cubes share: what it was.
+#[cube]
+pub(crate) fn count_up(address: u64, #[comptime] offset: u32) -> u32 {
+    fetch_add_global(address, offset, 1u32)
 }

@@ -1,9 +1,9 @@
 //! The kernel before the forward: tensor maps of Q, K and V, and the count of fetched works.
 
 use crate::config::sm90::FwdSm90Config;
-use crate::copy::atom::clear_word;
 use crate::scheduler::FwdShape;
 use crate::tensor::address::{SHARED_ALIGNMENT, global_address, global_address_mut, unit_position};
+use crate::tensor::gmem::clear_count;
 use crate::tensor::map::{
     BoxKind, TENSOR_MAP_BYTES, TensorSizes, clear_maps, describe, publish_maps,
 };
@@ -36,7 +36,7 @@ pub fn tensor_maps(
     // One branch on the lane: LLVM would join a second one behind `publish_maps` with it, and copy what all lanes
     // must do together into both of its sides.
     if lane == 0 {
-        clear_word(target, FETCHED);
+        clear_count(target, FETCHED);
         let batch = shape.heads_total / shape.heads_q;
         let queries = TensorSizes {
             batch,

@@ -5,11 +5,9 @@ use crate::copy::tma::TileOrigin;
 use crate::kernel::forward_sm90::maps::FETCHED;
 use crate::kernel::forward_sm90::pipeline::{Ring, Side};
 use crate::pipeline::place::Place;
-use crate::scheduler::{FwdShape, WorkTile, work_count, work_tile_at};
-use crate::tensor::address::{cube_count, cube_position};
+use crate::scheduler::{FwdShape, WorkTile, fetch_work, first_work, work_count, work_tile_at};
 use crate::tensor::map::{TENSOR_MAP_BYTES, acquire_map};
 use cubecl::prelude::*;
-use cubecl_ptx::atomic::fetch_add_global;
 
 /// Global addresses of the tensor maps.
 #[derive(CubeType, Clone, Copy)]
@@ -42,7 +40,7 @@ pub(crate) fn produce(
     let mut q_place = Place::first(1u32, 1u32);
     let mut place = Place::first(1u32, comptime!(config.stages()));
     let works = work_count(shape);
-    let mut index = cube_position();
+    let mut index = first_work();
     while index < works {
         let work = work_tile_at(shape, index, comptime!(config.blocks()));
         if work.blocks > 0 {
@@ -69,7 +67,7 @@ pub(crate) fn produce(
         }
         q_place.advance();
         // Fetched earlier, a heavy work would keep the next one from cubes that are free.
-        index = cube_count() + fetch_add_global(workspace, FETCHED, 1u32);
+        index = fetch_work(workspace, FETCHED);
     }
     ring.announce(index, &q_place);
     ring.no_q();
