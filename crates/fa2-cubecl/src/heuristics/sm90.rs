@@ -40,7 +40,7 @@ pub fn choose_sm90(problem: &Problem) -> Result<FwdSm90Plan, ConfigError> {
     let mask = MaskKind::from(problem.mask);
     let columns = problem.head_dim as u32;
     Ok(FwdSm90Plan {
-        config: FwdSm90Config::new(problem.dtype, columns, mask, tile(columns, mask))?,
+        config: FwdSm90Config::new(problem.dtype, columns, mask, tile(problem))?,
         section: section(problem),
         cubes: None,
     })
@@ -121,13 +121,19 @@ pub fn unmappable_stride(sizes: [usize; 3], strides: [usize; 3]) -> Option<u64> 
         .find(|bytes| !(1..STRIDE_LIMIT).contains(bytes))
 }
 
-/// The tile for a head size.
+/// Keys up to which a causal mask leaves too little of a tile of 192 rows: measured on an H200
+/// (docs/perf/hopper.md).
+const SHORT: usize = 512;
+
+/// The tile for a problem.
 ///
 /// Registers bound it: a lane holds `block_n / 2` scores, half as many registers of P and `D / 2` sums of
-/// O, of 240 with two warpgroups and 160 with three. Up to D = 64 three warpgroups fit, and share one
+/// O, of 232 with two warpgroups and 160 with three. Up to D = 64 three warpgroups fit, and share one
 /// K and V. Shared memory bounds it for D of 192 and 256.
-const fn tile(columns: u32, _mask: MaskKind) -> FwdSm90Tile {
-    let (block_m, block_n) = match columns {
+fn tile(problem: &Problem) -> FwdSm90Tile {
+    let is_short = MaskKind::from(problem.mask) == MaskKind::Causal && problem.seq_k <= SHORT;
+    let (block_m, block_n) = match problem.head_dim {
+        0..=64 if is_short => (128, 128),
         0..=64 => (192, 128),
         65..=128 => (128, 128),
         129..=192 => (128, 96),

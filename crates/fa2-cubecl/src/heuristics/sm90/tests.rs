@@ -42,6 +42,24 @@ fn every_head_size_and_mask_is_served_on_sm90() {
 }
 
 #[test]
+fn a_causal_mask_over_few_keys_takes_two_warpgroups() {
+    let causal = Mask::Causal(Alignment::BottomRight);
+    for (columns, mask, seq_k, block_m) in [
+        (64, causal, 512, 128),
+        (64, causal, 513, 192),
+        (64, Mask::None, 512, 192),
+        (128, causal, 4096, 128),
+    ] {
+        let problem = Problem {
+            seq_k,
+            ..problem(columns, mask)
+        };
+        let config = choose_sm90(&problem).unwrap().config;
+        assert_eq!(config.block_m(), block_m, "{problem:?}");
+    }
+}
+
+#[test]
 fn other_capabilities_are_refused_newer_ones_too() {
     let problem = problem(64, Mask::None);
     for sm in [80, 86, 89, 100, 103, 120] {
