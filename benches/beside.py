@@ -2,8 +2,8 @@
 
 `fa2-bench forward --paced` and `fa2-bench backward --paced` prepare and check their kernels at one shape after the
 other and write a line `ready SHAPE`, SHAPE being JSON. They answer each line `round` with `done`, once a round of all
-their kernels has been timed, and go on to the next shape at a line `next`. Their times are in their own record: merge
-it.
+their kernels has been timed, and go on to the next shape at a line `next`. Their windows are as long as the peers':
+`--window-ms` is added to the command. Their times are in their own record: merge it.
 """
 
 import json
@@ -15,10 +15,14 @@ import sys
 class Bench:
     """The process. Its other output goes to standard error."""
 
-    def __init__(self, command):
+    def __init__(self, command, window_ms):
         try:
             self.process = subprocess.Popen(
-                shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+                [*shlex.split(command), "--window-ms", str(window_ms)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
             )
         except OSError as error:
             sys.exit(f"{command}: {error.strerror}")

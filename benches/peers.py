@@ -5,7 +5,8 @@
     peers.py --shapes shapes.json --merge ours.json --out forward.json  measure, and merge our record
     peers.py --grid paper --pass bwd --merge ours.json --out backward.json
     peers.py --grid paper --paths torch_cudnn,fa3 --alternate           measure two paths round by round
-    peers.py --beside "fa2-bench forward --paced --out ours.json" --out peers.json    and our kernels in turn with them
+    peers.py --beside "fa2-bench forward --paced --out ours.json" --out peers.json   ours in turn with them (beside.py)
+    peers.py --pass bwd --beside "fa2-bench backward --paced --out ours.json" --out peers.json
     peers.py --merge ours.json peers.json --out forward.json            only merge (needs neither)
 
 The paths torch_flash and torch_cudnn are PyTorch's own. fa3 and fa4 are FlashAttention-3 and -4, measured where their
@@ -40,10 +41,10 @@ from torch_paths import make_inputs, what_is_wrong, what_is_wrong_backward
 # What computes a path.
 PATHS = {"torch_flash": torch_paths, "torch_cudnn": torch_paths, "fa3": fa3_path, "fa4": fa4_path}
 INPUT_SETS = 2
-WINDOW_MS = 2.0
+WINDOW_MS = 2
 WARM_UP_WINDOWS = 3
 METHOD = (
-    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; {{order}}; "
+    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS} ms; warm-up; {{order}}; "
     f"{INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
 )
 ALONE = "each path over all shapes before the next"
@@ -312,7 +313,7 @@ def main():
         parser.error(f"--rounds: {args.rounds} is below 1")
     records = [read_record(path) for path in args.merge]
     if args.beside:
-        records.append(measure([], args.step, paths, args.rounds, True, Bench(args.beside)))
+        records.append(measure([], args.step, paths, args.rounds, True, Bench(args.beside, WINDOW_MS)))
     elif args.shapes or args.grid:
         shapes = read_shapes(args.shapes) if args.shapes else GRIDS[args.grid]()
         shapes = [shape for shape in shapes if args.dims is None or shape.d in args.dims]
