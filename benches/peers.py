@@ -5,6 +5,8 @@
     peers.py --shapes shapes.json --merge ours.json --out forward.json  measure, and merge our record
     peers.py --grid paper --pass bwd --merge ours.json --out backward.json
     peers.py --grid paper --paths torch_cudnn,fa3 --alternate           measure two paths round by round
+    peers.py --beside "fa2-bench forward --paced --out ours.json" --out peers.json   ours in turn with them (beside.py)
+    peers.py --pass bwd --beside "fa2-bench backward --paced --out ours.json" --out peers.json
     peers.py --merge ours.json peers.json --out forward.json            only merge (needs neither)
 
 The paths torch_flash and torch_cudnn are PyTorch's own. fa3 and fa4 are FlashAttention-3 and -4, measured where their
@@ -32,16 +34,17 @@ import sys
 import fa3_path
 import fa4_path
 import torch_paths
+from beside import Bench
 from record import read_record, row_key, table, write_record
 from torch_paths import make_inputs, what_is_wrong, what_is_wrong_backward
 
 # What computes a path.
 PATHS = {"torch_flash": torch_paths, "torch_cudnn": torch_paths, "fa3": fa3_path, "fa4": fa4_path}
 INPUT_SETS = 2
-WINDOW_MS = 2.0
+WINDOW_MS = 2
 WARM_UP_WINDOWS = 3
 METHOD = (
-    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS:g} ms; warm-up; {{order}}; "
+    f"CUDA events around a CUDA graph of calls that fill about {WINDOW_MS} ms; warm-up; {{order}}; "
     f"{INPUT_SETS} input sets alternate; inputs N(0,1), BSHD storage; the log-sum-exp is written"
 )
 ALONE = "each path over all shapes before the next"
@@ -199,14 +202,18 @@ def window_of(torch, shape, step, path):
     return None
 
 
-def measure_together(torch, shape, step, paths, rounds):
-    """The rows of `paths` at `shape`. Of several, every round times each once."""
+def measure_together(torch, shape, step, paths, rounds, bench=None):
+    """The rows of `paths` at `shape`. Of several, every round times each once, and `bench` has its round."""
     windows = {path: window_of(torch, shape, step, path) for path in paths}
     times = {path: [] for path, window in windows.items() if window}
     turns = random.Random(0)
     for _ in range(rounds):
-        for path in turns.sample(list(times), len(times)):
-            times[path].append(windows[path].time())
+        order = [*times, None] if bench else list(times)
+        for path in turns.sample(order, len(order)):
+            if path is None:
+                bench.round()
+            else:
+                times[path].append(windows[path].time())
     return [row_of(shape, step, path, ms, windows[path].note) for path, ms in times.items()]
 
 
@@ -224,19 +231,22 @@ def row_of(shape, step, path, times, note):
     }
 
 
-def measure(shapes, step, paths, rounds, alternate):
-    """A record of all shapes."""
+def measure(shapes, step, paths, rounds, alternate, bench=None):
+    """A record of all shapes: of `shapes`, or of those of `bench`."""
     torch = open_torch()
     torch.manual_seed(0)
     rows = []
-    if alternate:
+    if bench:
+        work = ((paths, Shape(**fields)) for fields in bench.shapes())
+    elif alternate:
         work = [(paths, shape) for shape in shapes]
     else:
         # A path after the other: a kernel at the power limit, as cuDNN's, lowers the clocks of the one behind it.
         work = [([path], shape) for path in paths for shape in shapes]
     for done, (together, shape) in enumerate(work, 1):
-        print(f"[{done}/{len(work)}] {', '.join(together)} {shape}", file=sys.stderr, flush=True)
-        rows += measure_together(torch, shape, step, together, rounds)
+        of = "" if bench else f"/{len(work)}"
+        print(f"[{done}{of}] {', '.join(together)} {shape}", file=sys.stderr, flush=True)
+        rows += measure_together(torch, shape, step, together, rounds, bench)
         torch.cuda.empty_cache()
     if not rows:
         sys.exit("No path computed any of the shapes: the reasons stand above")
@@ -249,7 +259,7 @@ def measure(shapes, step, paths, rounds, alternate):
         "date": datetime.date.today().isoformat(),
         "commit": output_of("git", "rev-parse", "--short", "HEAD"),
         "versions": versions,
-        "method": f"{METHOD.format(order=ALTERNATED if alternate else ALONE)}; {rounds} rounds",
+        "method": f"{METHOD.format(order=ALTERNATED if alternate or bench else ALONE)}; {rounds} rounds",
         "rows": rows,
     }
 
@@ -285,6 +295,7 @@ def main():
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shapes", metavar="FILE", help="shapes to measure, as JSON")
     what.add_argument("--grid", choices=list(GRIDS), help="a set of shapes to measure")
+    what.add_argument("--beside", metavar="COMMAND", help="measure in turn with this paced fa2-bench, at its shapes")
     parser.add_argument("--pass", dest="step", choices=["fwd", "bwd"], default="fwd", help="what to time [%(default)s]")
     parser.add_argument("--paths", help=f"what to measure, of {','.join(PATHS)} [those installed]")
     parser.add_argument("--alternate", action="store_true", help="at each shape, let the paths take turns by rounds")
@@ -301,12 +312,14 @@ def main():
     if args.rounds < 1:
         parser.error(f"--rounds: {args.rounds} is below 1")
     records = [read_record(path) for path in args.merge]
-    if args.shapes or args.grid:
+    if args.beside:
+        records.append(measure([], args.step, paths, args.rounds, True, Bench(args.beside, WINDOW_MS)))
+    elif args.shapes or args.grid:
         shapes = read_shapes(args.shapes) if args.shapes else GRIDS[args.grid]()
         shapes = [shape for shape in shapes if args.dims is None or shape.d in args.dims]
         records.append(measure(shapes, args.step, paths, args.rounds, args.alternate))
     if not records:
-        parser.error("there is nothing to do: give --shapes or --grid, or --merge")
+        parser.error("there is nothing to do: give --shapes, --grid or --beside, or --merge")
     record = merge(records)
     if args.out:
         write_record(args.out, record)

@@ -3,10 +3,11 @@
 //! A window is a CUDA graph of 100 forwards into preallocated outputs.
 
 use crate::bench::machine::{Machine, MachineArgs};
+use crate::bench::pace::Pace;
 use crate::bench::pool::Pool;
 use crate::bench::record::Row;
 use crate::bench::verify::verify;
-use crate::bench::window::{Launch, Window, interleave};
+use crate::bench::window::{Launch, Window};
 use crate::engine::{Engine, EngineArg, asked_or_there, has_cute};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
@@ -192,7 +193,7 @@ fn measure(
         let launch = move |_: usize| contestant.launch(client, problem, tensors).map(drop);
         windows.push(window(client, launch)?);
     }
-    interleave(&mut windows, args.rounds)?;
+    Pace::Rounds(args.rounds).time(problem, &mut windows)?;
     let row = |(contestant, window): (&Contestant, Window<'_>)| {
         let queued = if window.is_captured() { "" } else { ", queued" };
         let note = format!("{contestant}{queued}");

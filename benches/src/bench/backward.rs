@@ -4,11 +4,12 @@
 use crate::arguments::{DtypeArg, LoadsArg, Sm90TileArg};
 use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
+use crate::bench::pace::PaceArgs;
 use crate::bench::pool::{Pool, SETS};
 use crate::bench::record::Row;
 use crate::bench::shape::paper;
 use crate::bench::verify::{verify_gradients, verify_last_head};
-use crate::bench::window::{Window, interleave};
+use crate::bench::window::Window;
 use crate::engine::EngineArg;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -21,9 +22,6 @@ use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use std::collections::HashSet;
 use std::path::PathBuf;
-
-/// Least time of a window, in milliseconds.
-const WINDOW_MS: f64 = 20.0;
 
 /// Options of `fa2-bench backward`.
 #[derive(Debug, Args)]
@@ -50,9 +48,8 @@ pub struct BackwardArgs {
     /// Measure the kernels for SM90 with these loads instead of the chosen ones.
     #[arg(long, value_enum, value_delimiter = ',')]
     loads: Vec<LoadsArg>,
-    /// Rounds; the median counts.
-    #[arg(long, default_value_t = 9)]
-    rounds: usize,
+    #[command(flatten)]
+    pace: PaceArgs,
     #[command(flatten)]
     machine: MachineArgs,
     /// Write the record here as JSON, and as CSV beside it.
@@ -67,8 +64,9 @@ pub struct BackwardArgs {
 pub fn run(args: &BackwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
     let method = format!(
-        "backward: CUDA events around windows of at least {WINDOW_MS} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {} rounds, kernels and both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
-        args.rounds
+        "backward: CUDA events around windows of at least {} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {}, kernels and both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
+        args.pace.window_ms(),
+        args.pace.pace()
     );
     let out = args.out.as_deref();
     let mut rows = Vec::new();
@@ -124,9 +122,13 @@ fn measure_problem<E: KernelElement>(
         // O and LSE of set 0 stay in the pool; they are as good for another set's time.
         verify_last_head(client, pool, problem, plan)?;
         plans.push((path, plan));
-        windows.push(Window::queued(client, Box::new(launch), WINDOW_MS)?);
+        windows.push(Window::queued(
+            client,
+            Box::new(launch),
+            args.pace.window_ms(),
+        )?);
     }
-    interleave(&mut windows, args.rounds)?;
+    args.pace.pace().time(problem, &mut windows)?;
     let row = |((path, plan), window): (&(EngineArg, BwdPlan), Window<'_>)| {
         let deterministic = match plan.config.query_sums() {
             QuerySums::Atomic => "",

@@ -3,12 +3,13 @@
 use crate::arguments::{DtypeArg, Sm90TileArg, SoftmaxArg, TileArg, TurnsArg};
 use crate::bench::grid::{Keep, measure_each};
 use crate::bench::machine::{Machine, MachineArgs};
+use crate::bench::pace::{Pace, PaceArgs};
 use crate::bench::pool::{Pool, SETS};
 use crate::bench::record::Row;
 use crate::bench::shape::paper;
 use crate::bench::stock;
 use crate::bench::verify::verify;
-use crate::bench::window::{Window, interleave};
+use crate::bench::window::Window;
 use crate::engine::{Engine, EngineArg, asked_or_there};
 use anyhow::Result;
 use clap::Args;
@@ -19,9 +20,6 @@ use fa2_cubecl::{
 use fa2_machine::KernelElement;
 use half::{bf16, f16};
 use std::path::PathBuf;
-
-/// Least time of a window, in milliseconds: short ones would time the gap before the first launch.
-const WINDOW_MS: f64 = 20.0;
 
 /// Options of `fa2-bench forward`.
 #[derive(Debug, Args)]
@@ -57,11 +55,10 @@ pub struct ForwardArgs {
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["lazy"])]
     softmax: Vec<SoftmaxArg>,
     /// Measure Burn's own attention too, at this length.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "paced")]
     stock: Option<usize>,
-    /// Rounds; the median counts.
-    #[arg(long, default_value_t = 9)]
-    rounds: usize,
+    #[command(flatten)]
+    pace: PaceArgs,
     #[command(flatten)]
     machine: MachineArgs,
     /// Write the record here as JSON, and as CSV beside it.
@@ -75,9 +72,14 @@ pub struct ForwardArgs {
 /// Where there is no usable GPU, a result is wrong, or a file can't be written.
 pub fn run(args: &ForwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
+    let pace = args.pace.pace();
+    let apart = match pace {
+        Pace::Rounds(_) => " (those on wgmma among themselves)",
+        Pace::Told => "",
+    };
     let method = format!(
-        "CUDA events around windows of at least {WINDOW_MS} ms of launches, {SETS} input sets in turn, {} rounds, kernels interleaved and rotating (those on wgmma among themselves), after a warm-up window; inputs N(0,1), contiguous, LSE written",
-        args.rounds
+        "CUDA events around windows of at least {} ms of launches, {SETS} input sets in turn, {pace}, kernels interleaved and rotating{apart}, after a warm-up window; inputs N(0,1), contiguous, LSE written",
+        args.pace.window_ms()
     );
     let out = args.out.as_deref();
     let mut rows = Vec::new();
@@ -86,7 +88,7 @@ pub fn run(args: &ForwardArgs) -> Result<()> {
         machine.keep(&rows, &method, out)
     };
     let paths = asked_or_there(&args.paths, gpu(&machine.client)?.sm);
-    for pass in passes(paths, args.stock) {
+    for pass in passes(paths, pace, args.stock) {
         for &dtype in &args.dtypes {
             let measure = match dtype {
                 DtypeArg::F16 => measure_type::<f16>,
@@ -106,9 +108,16 @@ struct Pass {
 }
 
 /// Engines on wgmma sit at the power limit: in turn with them, one on mma.sync would be measured at their
-/// clocks. So they have a pass of their own.
-fn passes(paths: impl Iterator<Item = EngineArg>, mut stock: Option<usize>) -> Vec<Pass> {
-    let (hopper, others): (Vec<_>, Vec<_>) = paths.partition(|path| *path == EngineArg::Hopper);
+/// clocks. So they have a pass of their own, but where the conductor sets them all beside others.
+fn passes(
+    paths: impl Iterator<Item = EngineArg>,
+    pace: Pace,
+    mut stock: Option<usize>,
+) -> Vec<Pass> {
+    let (hopper, others): (Vec<_>, Vec<_>) = match pace {
+        Pace::Rounds(_) => paths.partition(|path| *path == EngineArg::Hopper),
+        Pace::Told => (paths.collect(), vec![]),
+    };
     [others, hopper]
         .into_iter()
         .filter(|paths| !paths.is_empty())
@@ -129,8 +138,10 @@ fn measure_type<E: KernelElement>(
     let problems = paper(&[dtype], &args.dims, &args.lengths, &args.causal);
     measure_each::<E>(client, &problems, keep, |pool, problem| {
         let mut rows = measure_problem(client, args, &pass.paths, pool, problem)?;
-        if pass.stock == Some(problem.seq_q) {
-            rows.push(stock::measure(problem, args.machine.device(), args.rounds)?);
+        if let Pace::Rounds(rounds) = args.pace.pace()
+            && pass.stock == Some(problem.seq_q)
+        {
+            rows.push(stock::measure(problem, args.machine.device(), rounds)?);
         }
         Ok(rows)
     })
@@ -249,11 +260,34 @@ fn measure_problem<E: KernelElement>(
             let launched = engine.launch(client, problem, &sets[at % SETS]);
             launched.map(drop).map_err(anyhow::Error::msg)
         };
-        windows.push(Window::queued(client, Box::new(launch), WINDOW_MS)?);
+        windows.push(Window::queued(
+            client,
+            Box::new(launch),
+            args.pace.window_ms(),
+        )?);
     }
-    interleave(&mut windows, args.rounds)?;
+    args.pace.pace().time(problem, &mut windows)?;
     let row = |(engine, window): (&Engine, Window<'_>)| {
         Row::forward(engine.arg().name(), problem, engine.to_string(), window.ms)
     };
     Ok(engines.iter().zip(windows).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engines(pace: Pace) -> Vec<Vec<EngineArg>> {
+        let paths = [EngineArg::Cubecl, EngineArg::Hopper, EngineArg::Cute];
+        let passes = passes(paths.into_iter(), pace, None);
+        passes.into_iter().map(|pass| pass.paths).collect()
+    }
+
+    #[test]
+    fn only_a_paced_run_has_wgmma_in_turn_with_others() {
+        use EngineArg::{Cubecl, Cute, Hopper};
+        let apart = [vec![Cubecl, Cute], vec![Hopper]];
+        assert_eq!(engines(Pace::Rounds(9)), apart);
+        assert_eq!(engines(Pace::Told), [vec![Cubecl, Hopper, Cute]]);
+    }
 }

@@ -8,6 +8,7 @@ pub mod forward;
 pub mod grid;
 pub mod machine;
 pub mod overhead;
+pub mod pace;
 pub mod plot;
 pub mod pool;
 pub mod record;

@@ -1,7 +1,8 @@
 //! Records of measurements: the rows and the facts of the machine, as JSON and CSV.
 
+use crate::bench::shape::Shape;
 use anyhow::{Context, Result};
-use fa2_cubecl::{Dtype, Mask, Problem};
+use fa2_cubecl::Problem;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -61,21 +62,27 @@ impl Row {
     ) -> Self {
         ms.sort_by(f64::total_cmp);
         let ms = [ms[0], ms[ms.len() / 2], ms[ms.len() - 1]];
+        let Shape {
+            dtype,
+            b,
+            h,
+            hkv,
+            sq,
+            sk,
+            d,
+            causal,
+        } = Shape::from(problem);
         Self {
             pass: pass.into(),
             path: path.into(),
-            dtype: match problem.dtype {
-                Dtype::F16 => "f16",
-                Dtype::Bf16 => "bf16",
-            }
-            .into(),
-            b: problem.batch,
-            h: problem.heads_q,
-            hkv: problem.heads_kv,
-            sq: problem.seq_q,
-            sk: problem.seq_k,
-            d: problem.head_dim,
-            causal: problem.mask != Mask::None,
+            dtype: dtype.into(),
+            b,
+            h,
+            hkv,
+            sq,
+            sk,
+            d,
+            causal,
             note,
             ms,
             tflops: flops / ms[1] / 1e9,

@@ -110,16 +110,14 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Times `rounds` of all windows, the one that goes first rotating from round to round.
+/// Times one round of all windows. `round` counts them: with it rotates the one that goes first.
 ///
 /// # Errors
 /// Where a launch or the device fails.
-pub fn interleave(windows: &mut [Window<'_>], rounds: usize) -> Result<()> {
+pub fn time_round(windows: &mut [Window<'_>], round: usize) -> Result<()> {
     let count = windows.len();
-    for round in 0..rounds {
-        for turn in 0..count {
-            windows[(round + turn) % count].round()?;
-        }
+    for turn in 0..count {
+        windows[(round + turn) % count].round()?;
     }
     Ok(())
 }
