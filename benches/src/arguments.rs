@@ -178,9 +178,9 @@ pub struct ConfigArgs {
     /// Who loads in the backward of these kernels.
     #[arg(long, value_enum)]
     pub loads: Option<LoadsArg>,
-    /// The order of their warpgroups.
-    #[arg(long, value_enum, default_value = "ordered")]
-    pub turns: TurnsArg,
+    /// The order of their warpgroups in the forward instead of the chosen one.
+    #[arg(long, value_enum)]
+    pub turns: Option<TurnsArg>,
     /// The article's copies: four lanes a row.
     #[arg(long)]
     pub half_row: bool,
@@ -231,9 +231,11 @@ impl ConfigArgs {
             }
             None => fa2_cubecl::choose_sm90(&self.problem())?.config,
         };
-        Ok(config
-            .with_rescale(self.softmax.rescale())
-            .with_turns(self.turns.turns()))
+        let config = config.with_rescale(self.softmax.rescale());
+        Ok(match self.turns {
+            Some(turns) => config.with_turns(turns.turns()),
+            None => config,
+        })
     }
 
     /// A problem of the configuration's kind; its lengths are the benchmark's middle.

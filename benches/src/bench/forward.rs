@@ -45,8 +45,8 @@ pub struct ForwardArgs {
     /// The same for the kernels for SM90: BLOCK_M,BLOCK_N,STAGES. Repeatable.
     #[arg(long)]
     sm90_tile: Vec<Sm90TileArg>,
-    /// Measure the kernels for SM90 with their warpgroups in this order.
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ordered"])]
+    /// Measure the kernels for SM90 with their warpgroups in these orders instead of the chosen one.
+    #[arg(long, value_enum, value_delimiter = ',')]
     turns: Vec<TurnsArg>,
     /// Measure these section sizes instead of the chosen one.
     #[arg(long, value_delimiter = ',')]
@@ -191,13 +191,15 @@ fn sm90_plans(args: &ForwardArgs, problem: &Problem) -> Result<Vec<FwdSm90Plan>>
     } else {
         args.section.clone()
     };
+    let turns: Vec<_> = match args.turns.is_empty() {
+        true => vec![chosen.config.turns()],
+        false => args.turns.iter().map(|turns| turns.turns()).collect(),
+    };
     let mut plans = Vec::new();
     for config in configs {
         for softmax in &args.softmax {
-            for turns in &args.turns {
-                let config = config
-                    .with_rescale(softmax.rescale())
-                    .with_turns(turns.turns());
+            for &turns in &turns {
+                let config = config.with_rescale(softmax.rescale()).with_turns(turns);
                 plans.extend(sections.iter().map(|&section| FwdSm90Plan {
                     config,
                     section,

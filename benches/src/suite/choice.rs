@@ -10,7 +10,7 @@ use crate::suite::tally::Tally;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_fa2::{Strategy, try_flash_attention};
 use cubecl::client::Client;
-use fa2_cubecl::{Gpu, QuerySums, choose_backward_sm90, sm80_is_faster};
+use fa2_cubecl::{Gpu, QuerySums, choose_backward_sm90};
 use fa2_machine::problem;
 use fa2_testing::{Case, Causal};
 use half::f16;
@@ -71,7 +71,7 @@ fn taken(case: &Case, gpu: Gpu, args: &SuiteArgs) -> Vec<Taken> {
     let fastest = |is_hopper| if is_hopper { Hopper } else { Cubecl };
     let auto = Taken {
         strategy: Strategy::Auto,
-        forward: fastest(there && !sm80_is_faster(&problem)),
+        forward: fastest(there),
         backward: fastest(there && differentiates),
     };
     let forced = args.engines().map(|engine| Taken {

@@ -121,11 +121,6 @@ pub enum Reason {
     /// The GPU lacks what the kernel needs.
     #[error("{0}")]
     Capability(String),
-    /// Another kernel was measured to be faster. No reason against one that is asked for by name.
-    #[error(
-        "the kernel for SM80 is faster for short sequences under a causal mask at this head_dim"
-    )]
-    Slower,
     /// The kernel multiplies f16 and bf16.
     #[error("the kernel takes F16 and BF16, and the tensors are {0:?}")]
     DType(DType),

@@ -31,7 +31,7 @@ pub enum Mask {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The CubeCL kernel for Hopper where it serves, compiles and is not known to be slower, else the CubeCL
+    /// The CubeCL kernel for Hopper where it serves and compiles, else the CubeCL
     /// kernel, else the CuTe kernel (feature `cute`), else the composed path. Whichever kernel that is, the
     /// gradient is computed by the CubeCL kernels for Hopper where they serve and compile, else by the CubeCL
     /// kernels. Both choices and their reasons go to the `log` crate at level `info`, once per reason and

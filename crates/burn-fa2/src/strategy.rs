@@ -77,9 +77,6 @@ pub(crate) trait Kernels {
     /// Compiles `forward`, which serves, the first time.
     fn compiles(&self, forward: Forward, request: &Request<'_>) -> Result<(), Reason>;
 
-    /// Whether the forward for SM80 was measured to be faster than that for Hopper.
-    fn sm80_is_faster(&self, request: &Request<'_>) -> bool;
-
     /// Applies the rules of `backward`, and compiles that for Hopper the first time.
     fn differentiates(&self, backward: Backward, request: &Request<'_>) -> Result<(), Reason>;
 }
@@ -154,27 +151,20 @@ fn fastest_forward(
     gpu: &impl Kernels,
     request: &Request<'_>,
 ) -> Result<(Forward, Option<Reason>), Reason> {
-    let Err(not_hopper) = is_fastest_by_hopper(gpu, request) else {
+    let by = |forward| {
+        gpu.serves(forward, request)
+            .and_then(|()| gpu.compiles(forward, request))
+    };
+    let Err(not_hopper) = by(Forward::Hopper) else {
         return Ok((Forward::Hopper, None));
     };
-    let by_cubecl = gpu
-        .serves(Forward::CubeCl, request)
-        .and_then(|()| gpu.compiles(Forward::CubeCl, request));
-    match by_cubecl {
+    match by(Forward::CubeCl) {
         Ok(()) => Ok((Forward::CubeCl, Some(not_hopper))),
         Err(reason) => match gpu.serves(Forward::Cute, request) {
             Ok(()) => Ok((Forward::Cute, Some(reason))),
             Err(_) => Err(reason),
         },
     }
-}
-
-fn is_fastest_by_hopper(gpu: &impl Kernels, request: &Request<'_>) -> Result<(), Reason> {
-    gpu.serves(Forward::Hopper, request)?;
-    if gpu.sm80_is_faster(request) {
-        return Err(Reason::Slower);
-    }
-    gpu.compiles(Forward::Hopper, request)
 }
 
 /// The fastest kernels of the gradient, and why not those for Hopper; or why none serve at all.
@@ -245,10 +235,6 @@ impl Kernels for Gpu {
     }
 
     fn compiles(&self, _: Forward, _: &Request<'_>) -> Result<(), Reason> {
-        match *self {}
-    }
-
-    fn sm80_is_faster(&self, _: &Request<'_>) -> bool {
         match *self {}
     }
 

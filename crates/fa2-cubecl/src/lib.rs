@@ -57,9 +57,7 @@ pub use config::{Columns, FwdConfig, HEAD_DIMS, RowCopy, Tile, compiled_head_dim
 pub use error::{ConfigError, Fa2Error, Sm90Refusal};
 pub use heuristics::backward::sm90::{choose_backward_sm90, refusal_of_backward_sm90};
 pub use heuristics::backward::{BwdPlan, choose_backward};
-pub use heuristics::sm90::{
-    FwdSm90Plan, choose_sm90, refusal_of_sm90, sm80_is_faster, unmappable_stride,
-};
+pub use heuristics::sm90::{FwdSm90Plan, choose_sm90, refusal_of_sm90, unmappable_stride};
 pub use heuristics::{FwdPlan, Gpu, choose};
 pub use kernel::backward::preprocess::LseGradient;
 pub use launch::backward::sm90::backward_sm90;

@@ -52,10 +52,6 @@ impl Kernels for CudaDevice {
         compiles(&self.client, kernel)
     }
 
-    fn sm80_is_faster(&self, request: &Request<'_>) -> bool {
-        fa2_cubecl::sm80_is_faster(&of(request))
-    }
-
     fn differentiates(&self, backward: Backward, request: &Request<'_>) -> Result<(), Reason> {
         if backward == Backward::Hopper {
             self.is_hopper()?;

@@ -38,7 +38,6 @@ struct Fake {
     cubecl: Verdict,
     hopper: Verdict,
     cute: Verdict,
-    sm80_is_faster: bool,
     cubecl_backward: Verdict,
     hopper_backward: Verdict,
 }
@@ -48,7 +47,6 @@ const HOPPER: Fake = Fake {
     cubecl: Fine,
     hopper: Fine,
     cute: Fine,
-    sm80_is_faster: false,
     cubecl_backward: Fine,
     hopper_backward: Fine,
 };
@@ -70,10 +68,6 @@ impl Kernels for Fake {
 
     fn compiles(&self, forward: Forward, _: &Request<'_>) -> Result<(), Reason> {
         self.of(forward).compilation()
-    }
-
-    fn sm80_is_faster(&self, _: &Request<'_>) -> bool {
-        self.sm80_is_faster
     }
 
     fn differentiates(&self, backward: Backward, request: &Request<'_>) -> Result<(), Reason> {
@@ -120,13 +114,13 @@ fn auto_takes_hopper_for_both_passes_where_it_serves() {
 
 #[test]
 fn auto_chooses_each_pass_by_itself() {
-    let gpu = Fake {
-        sm80_is_faster: true,
-        ..HOPPER
-    };
-    let path = Path::Kernels(Forward::CubeCl, Backward::Hopper);
-    assert_eq!(auto(gpu, ALL), Ok(path));
     for verdict in [Refused, NotCompiled] {
+        let gpu = Fake {
+            hopper: verdict,
+            ..HOPPER
+        };
+        let path = Path::Kernels(Forward::CubeCl, Backward::Hopper);
+        assert_eq!(auto(gpu, ALL), Ok(path));
         let gpu = Fake {
             hopper_backward: verdict,
             ..HOPPER
@@ -146,16 +140,16 @@ fn auto_chooses_each_pass_by_itself() {
 #[test]
 fn auto_has_a_reason_for_what_is_not_hopper() {
     let gpu = Fake {
-        sm80_is_faster: true,
+        hopper: Refused,
         hopper_backward: Refused,
         ..HOPPER
     };
     with_request(ALL, |request| {
+        let reason = Some(Reason::Rule("a rule".to_owned()));
         let forward = fastest_forward(&gpu, request);
-        assert_eq!(forward, Ok((Forward::CubeCl, Some(Reason::Slower))));
+        assert_eq!(forward, Ok((Forward::CubeCl, reason.clone())));
         let backward = fastest_backward(&gpu, request);
-        let reason = Reason::Rule("a rule".to_owned());
-        assert_eq!(backward, Ok((Backward::CubeCl, Some(reason))));
+        assert_eq!(backward, Ok((Backward::CubeCl, reason)));
     });
 }
 

@@ -1,11 +1,11 @@
 //! Which tile of the SM90 kernels serves a problem, and whether they serve it: a pure table, with its
 //! reasons.
 
-use crate::config::sm90::{FwdSm90Config, FwdSm90Tile};
+use crate::config::sm90::{FwdSm90Config, FwdSm90Tile, Turns};
 use crate::error::{ConfigError, Sm90Refusal};
 use crate::heuristics::{Gpu, section};
 use crate::mask::MaskKind;
-use crate::problem::{Dtype, Mask, Problem};
+use crate::problem::{Dtype, Problem};
 use crate::tensor::map::STRIDE_LIMIT;
 use serde::{Deserialize, Serialize};
 
@@ -40,18 +40,11 @@ pub fn choose_sm90(problem: &Problem) -> Result<FwdSm90Plan, ConfigError> {
     let mask = MaskKind::from(problem.mask);
     let columns = problem.head_dim as u32;
     Ok(FwdSm90Plan {
-        config: FwdSm90Config::new(problem.dtype, columns, mask, tile(problem))?,
+        config: FwdSm90Config::new(problem.dtype, columns, mask, tile(problem))?
+            .with_turns(turns(columns)),
         section: section(problem),
         cubes: None,
     })
-}
-
-/// Whether the SM80 kernel was measured to be faster than the one for SM90, on an H200
-/// (docs/perf/hopper.md): short sequences under a causal mask, of which a tile of 192 rows wastes most.
-#[must_use]
-pub fn sm80_is_faster(problem: &Problem) -> bool {
-    let causal = matches!(problem.mask, Mask::Causal(_));
-    causal && problem.head_dim <= 64 && problem.seq_k <= 1024
 }
 
 /// Why `plan` does not serve `problem` on `gpu`, if so. `strides` of Q, K and V in elements, between batch
@@ -123,7 +116,16 @@ pub fn unmappable_stride(sizes: [usize; 3], strides: [usize; 3]) -> Option<u64> 
 
 /// Keys up to which a causal mask leaves too little of a tile of 192 rows: measured on an H200
 /// (docs/perf/hopper.md).
-const SHORT: usize = 512;
+const SHORT: usize = 1024;
+
+/// The order of the warpgroups for a head size, as measured on an H200: O += P V reads P from registers, which takes
+/// the tensor cores longer, and from D = 96 on that time is worth sharing with another's S.
+const fn turns(columns: u32) -> Turns {
+    match columns {
+        0..=64 => Turns::Ordered,
+        _ => Turns::Scores,
+    }
+}
 
 /// The tile for a problem.
 ///

@@ -1,6 +1,6 @@
 //! Every problem gets a plan for SM90 that its GPU can run, and what is refused is told.
 
-use super::{FwdSm90Plan, choose_sm90, refusal_of_sm90, sm80_is_faster, unmappable_stride};
+use super::{FwdSm90Plan, choose_sm90, refusal_of_sm90, unmappable_stride};
 use crate::error::Sm90Refusal;
 use crate::heuristics::Gpu;
 use crate::problem::{Alignment, Dtype, Mask, Problem};
@@ -45,8 +45,8 @@ fn every_head_size_and_mask_is_served_on_sm90() {
 fn a_causal_mask_over_few_keys_takes_two_warpgroups() {
     let causal = Mask::Causal(Alignment::BottomRight);
     for (columns, mask, seq_k, block_m) in [
-        (64, causal, 512, 128),
-        (64, causal, 513, 192),
+        (64, causal, 1024, 128),
+        (64, causal, 1025, 192),
         (64, Mask::None, 512, 192),
         (128, causal, 4096, 128),
     ] {
@@ -114,21 +114,4 @@ fn stride_of_a_single_entry_says_nothing() {
 fn strides_of_a_tensor_without_elements_say_nothing() {
     assert_eq!(unmappable_stride([2, 3, 0], [0; 3]), None);
     assert_eq!(unmappable_stride([0, 3, 5], [1 << 40, 0, 8]), None);
-}
-
-#[test]
-fn the_sm80_kernel_takes_short_causal_problems_of_small_heads() {
-    let causal = Mask::Causal(Alignment::BottomRight);
-    for (columns, mask, seq_k, expected) in [
-        (64, causal, 1024, true),
-        (64, causal, 1025, false),
-        (64, Mask::None, 512, false),
-        (128, causal, 512, false),
-    ] {
-        let problem = Problem {
-            seq_k,
-            ..problem(columns, mask)
-        };
-        assert_eq!(sm80_is_faster(&problem), expected, "{problem:?}");
-    }
 }
