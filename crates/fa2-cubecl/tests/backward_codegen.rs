@@ -1,13 +1,15 @@
 //! The machine code of every backward configuration that the heuristics choose: no more spills than
 //! allowed, and a census of its instructions, held by a snapshot. Needs ptxas and nvdisasm, no GPU.
 
+mod long_problem;
+
 use expect_test::expect_file;
 use fa2_cubecl::offline::backward::{BwdKernel, compile};
 use fa2_cubecl::{
-    Alignment, BwdPlan, Dtype, Gpu, HEAD_DIMS, LseGradient, Mask, Problem, QuerySums,
-    choose_backward,
+    Alignment, BwdPlan, Dtype, Gpu, HEAD_DIMS, LseGradient, Mask, QuerySums, choose_backward,
 };
 use fa2_testing::census::{self, Census, Counts};
+use long_problem::problem;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -101,20 +103,6 @@ fn grid() -> Vec<Build> {
         );
     }
     builds
-}
-
-fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
-    Problem {
-        batch: 4,
-        heads_q: 16,
-        heads_kv: 16,
-        seq_q: 4096,
-        seq_k: 4096,
-        head_dim: columns as usize,
-        dtype,
-        mask,
-        scale: 0.125,
-    }
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! The machine code of every configuration that the heuristics choose: no spills, no local memory,
 //! and a census of its instructions, held by a snapshot. Needs ptxas and nvdisasm, no GPU.
 
+mod long_problem;
+
 use expect_test::expect_file;
 use fa2_cubecl::{
-    Alignment, Dtype, FwdConfig, Gpu, HEAD_DIMS, Mask, MaskKind, Problem, Tile, choose, offline,
+    Alignment, Dtype, FwdConfig, Gpu, HEAD_DIMS, Mask, MaskKind, Tile, choose, offline,
 };
 use fa2_testing::census::{self, Census, Counts};
+use long_problem::problem;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -81,20 +84,6 @@ fn grid() -> Vec<Build> {
         }
     }
     builds
-}
-
-fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
-    Problem {
-        batch: 4,
-        heads_q: 16,
-        heads_kv: 16,
-        seq_q: 4096,
-        seq_k: 4096,
-        head_dim: columns as usize,
-        dtype,
-        mask,
-        scale: 0.125,
-    }
 }
 
 #[test]

@@ -2,12 +2,15 @@
 //! memory, no product that ptxas serializes, the instructions that the sizes say, and a census held by a
 //! snapshot. Needs ptxas and nvdisasm, no GPU.
 
+mod long_problem;
+
 use expect_test::expect_file;
 use fa2_cubecl::offline::sm90::{SM, compile, compile_maps};
 use fa2_cubecl::{
-    Alignment, Dtype, FwdSm90Config, HEAD_DIMS, Mask, MaskKind, Problem, choose_sm90, offline::Ptx,
+    Alignment, Dtype, FwdSm90Config, HEAD_DIMS, Mask, MaskKind, choose_sm90, offline::Ptx,
 };
 use fa2_testing::census::{self, Census, Counts};
+use long_problem::problem;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -33,20 +36,6 @@ fn grid() -> Vec<FwdSm90Config> {
         }
     }
     configs
-}
-
-fn problem(dtype: Dtype, columns: u32, mask: Mask) -> Problem {
-    Problem {
-        batch: 4,
-        heads_q: 16,
-        heads_kv: 16,
-        seq_q: 4096,
-        seq_k: 4096,
-        head_dim: columns as usize,
-        dtype,
-        mask,
-        scale: 0.125,
-    }
 }
 
 /// Assembles `ptx` as `kernel` of `config`.
