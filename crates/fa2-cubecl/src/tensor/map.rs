@@ -11,12 +11,13 @@ use cubecl::prelude::*;
 use cubecl_ptx::matrix::HalfType;
 use cubecl_ptx::shuffle::sync_warp;
 use cubecl_ptx::tensor_map::{
-    MapField, MapKind, publish_map, set_map_address, set_map_field, set_map_kind, set_map_stride,
+    MapField, MapKind, acquire_map, publish_map, set_map_address, set_map_field, set_map_kind,
+    set_map_stride,
 };
 use cubecl_ptx::wgmma::SharedSwizzle;
 use cute_layout::{SmemTile, SwizzleMode};
 
-pub(crate) use cubecl_ptx::tensor_map::{TENSOR_MAP_BYTES, acquire_map};
+pub(crate) use cubecl_ptx::tensor_map::TENSOR_MAP_BYTES;
 
 /// Strides from here on don't fit a map, in bytes.
 pub(crate) const STRIDE_LIMIT: u64 = 1 << 40;
@@ -33,6 +34,50 @@ pub(crate) struct TensorSizes {
     pub rows: u32,
     /// Columns.
     pub columns: u32,
+}
+
+/// The maps of a launch, one after the other: Q's, K's, V's, and a backward's of dO.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct Maps {
+    /// Global address of the first.
+    pub address: u64,
+}
+
+#[cube]
+impl Maps {
+    /// Lets this thread's copies use all `count` of them.
+    pub fn acquire(&self, #[comptime] count: u32) {
+        #[unroll]
+        for map in 0..count {
+            // Orders: the making of the maps by an earlier kernel < the copies that use them.
+            acquire_map(self.at(map));
+        }
+    }
+
+    /// Q's.
+    pub fn q(&self) -> u64 {
+        self.at(0u32)
+    }
+
+    /// K's.
+    pub fn k(&self) -> u64 {
+        self.at(1u32)
+    }
+
+    /// V's.
+    pub fn v(&self) -> u64 {
+        self.at(2u32)
+    }
+
+    /// dO's.
+    pub fn d_o(&self) -> u64 {
+        self.at(3u32)
+    }
+
+    fn at(&self, #[comptime] map: u32) -> u64 {
+        self.address + comptime!((map * TENSOR_MAP_BYTES) as u64)
+    }
 }
 
 /// A tile and its elements: what of a map is known at comptime.

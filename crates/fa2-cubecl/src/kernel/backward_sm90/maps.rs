@@ -4,58 +4,14 @@ use crate::config::backward::BwdConfig;
 use crate::kernel::backward::scheduler::BwdShape;
 use crate::tensor::address::{SHARED_ALIGNMENT, global_address, global_address_mut, unit_position};
 use crate::tensor::map::{
-    BoxKind, TENSOR_MAP_BYTES, TensorSizes, acquire_map, clear_maps, describe, publish_maps,
+    BoxKind, TENSOR_MAP_BYTES, TensorSizes, clear_maps, describe, publish_maps,
 };
 use cubecl::prelude::*;
 
 /// Maps of a launch: Q's, K's, V's, dO's.
-const MAPS: u32 = 4;
+pub(crate) const MAPS: u32 = 4;
 /// Words of all of them.
 pub(crate) const MAP_WORDS: u32 = MAPS * TENSOR_MAP_BYTES / 4;
-
-/// The maps of a launch.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-pub(crate) struct Maps {
-    /// Global address of the first.
-    pub address: u64,
-}
-
-#[cube]
-impl Maps {
-    /// Lets this thread's copies use them.
-    pub fn acquire(&self) {
-        #[unroll]
-        for map in 0..MAPS {
-            // Orders: the making of the maps by an earlier kernel < the copies that use them.
-            acquire_map(self.at(map));
-        }
-    }
-
-    /// Q's.
-    pub fn q(&self) -> u64 {
-        self.at(0u32)
-    }
-
-    /// K's.
-    pub fn k(&self) -> u64 {
-        self.at(1u32)
-    }
-
-    /// V's.
-    pub fn v(&self) -> u64 {
-        self.at(2u32)
-    }
-
-    /// dO's.
-    pub fn d_o(&self) -> u64 {
-        self.at(3u32)
-    }
-
-    fn at(&self, #[comptime] map: u32) -> u64 {
-        self.address + comptime!((map * TENSOR_MAP_BYTES) as u64)
-    }
-}
 
 /// Makes `maps`. Launch with one cube of one plane.
 #[cube(launch_unchecked)]

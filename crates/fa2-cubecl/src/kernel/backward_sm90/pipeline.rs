@@ -20,9 +20,9 @@ use crate::config::sm90::{computing_registers, loading_registers};
 use crate::copy::atom::g2s_bytes;
 use crate::copy::tma::{TileOrigin, copy_tile};
 use crate::kernel::backward::pipeline::sync_computing;
-use crate::kernel::backward_sm90::maps::Maps;
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 use cubecl_ptx::mbarrier::{
     MBARRIER_BYTES, mbarrier_arrive, mbarrier_expect, mbarrier_init, mbarrier_init_fence,

@@ -3,9 +3,10 @@
 use crate::config::backward::BwdConfig;
 use crate::copy::tma::TileOrigin;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
-use crate::kernel::backward_sm90::maps::Maps;
+use crate::kernel::backward_sm90::maps::MAPS;
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::pipeline::place::Place;
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 
 /// The copies to come.
@@ -31,7 +32,7 @@ impl Loader {
 
     /// Starts the copies of `work`'s keys and values; the first of all.
     pub fn load_keys(&self, ring: &QueryRing, work: &KeyTile) {
-        self.maps.acquire();
+        self.maps.acquire(MAPS);
         let keys = TileOrigin {
             row: work.key,
             head: work.head_kv,

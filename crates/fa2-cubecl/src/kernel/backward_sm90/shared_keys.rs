@@ -23,7 +23,6 @@ use crate::config::WARP;
 use crate::config::backward::BwdConfig;
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
-use crate::kernel::backward_sm90::maps::Maps;
 use crate::kernel::backward_sm90::pipeline::{
     claim_computing_registers, release_loading_registers,
 };
@@ -31,6 +30,7 @@ use crate::kernel::backward_sm90::shared_keys::consumer::{Gradient, consume};
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
 use crate::kernel::backward_sm90::shared_keys::producer::produce;
 use crate::tensor::address::{unit_position, warpgroup_index};
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 
 /// dK and dV of `work`, and the sums of dQ where `config` has them. `shared`, a shared address, is where the

@@ -2,21 +2,12 @@
 
 use crate::config::sm90::FwdSm90Config;
 use crate::copy::tma::TileOrigin;
-use crate::kernel::forward_sm90::maps::FETCHED;
+use crate::kernel::forward_sm90::maps::{FETCHED, MAPS};
 use crate::kernel::forward_sm90::pipeline::{Ring, Side};
 use crate::pipeline::place::Place;
 use crate::scheduler::{FwdShape, WorkTile, fetch_work, first_work, work_count, work_tile_at};
-use crate::tensor::map::{TENSOR_MAP_BYTES, acquire_map};
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
-
-/// Global addresses of the tensor maps.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-struct Maps {
-    q: u64,
-    k: u64,
-    v: u64,
-}
 
 /// Copies Q, K and V of this cube's works: the first is that of its position, the others those that no cube has
 /// fetched yet. `workspace` is the global address of maps and count.
@@ -27,16 +18,8 @@ pub(crate) fn produce(
     shape: &FwdShape,
     #[comptime] config: FwdSm90Config,
 ) {
-    let map_bytes = comptime!(TENSOR_MAP_BYTES as u64);
-    let maps = Maps {
-        q: workspace,
-        k: workspace + map_bytes,
-        v: workspace + comptime!(2 * map_bytes),
-    };
-    // Orders: the making of the maps by an earlier kernel < the copies that use them.
-    acquire_map(maps.q);
-    acquire_map(maps.k);
-    acquire_map(maps.v);
+    let maps = Maps { address: workspace };
+    maps.acquire(MAPS);
     let mut q_place = Place::first(1u32, 1u32);
     let mut place = Place::first(1u32, comptime!(config.stages()));
     let works = work_count(shape);
@@ -45,20 +28,20 @@ pub(crate) fn produce(
         let work = work_tile_at(shape, index, comptime!(config.blocks()));
         if work.blocks > 0 {
             // K's tile is empty before Q's is.
-            ring.fill(maps.k, &block(&work, 0u32, config), &place, Side::K);
+            ring.fill(maps.k(), &block(&work, 0u32, config), &place, Side::K);
             ring.announce(index, &q_place);
             let q = TileOrigin {
                 row: work.row,
                 head: work.head,
                 batch: work.batch,
             };
-            ring.fill_q(maps.q, &q);
-            ring.fill(maps.v, &block(&work, 0u32, config), &place, Side::V);
+            ring.fill_q(maps.q(), &q);
+            ring.fill(maps.v(), &block(&work, 0u32, config), &place, Side::V);
             place.advance();
             for t in 1..work.blocks {
                 let from = block(&work, t, config);
-                ring.fill(maps.k, &from, &place, Side::K);
-                ring.fill(maps.v, &from, &place, Side::V);
+                ring.fill(maps.k(), &from, &place, Side::K);
+                ring.fill(maps.v(), &from, &place, Side::V);
                 place.advance();
             }
         } else {

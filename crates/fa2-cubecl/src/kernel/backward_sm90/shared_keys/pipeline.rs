@@ -20,10 +20,10 @@ use crate::config::WARP;
 use crate::config::backward::BwdConfig;
 use crate::copy::atom::g2s_bytes;
 use crate::copy::tma::{TileOrigin, copy_tile};
-use crate::kernel::backward_sm90::maps::Maps;
 use crate::kernel::backward_sm90::shared_keys::consumer::Gradient;
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 use cubecl_ptx::barrier::{barrier_arrive, barrier_sync};
 use cubecl_ptx::mbarrier::{

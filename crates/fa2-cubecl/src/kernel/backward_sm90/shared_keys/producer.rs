@@ -3,10 +3,11 @@
 use crate::config::backward::BwdConfig;
 use crate::copy::tma::TileOrigin;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
-use crate::kernel::backward_sm90::maps::Maps;
+use crate::kernel::backward_sm90::maps::MAPS;
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
 use crate::kernel::backward_sm90::shared_keys::scores::{block_index, pair_count};
 use crate::pipeline::place::Place;
+use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 
 /// Copies `side`'s share of `work`'s keys, and of every block that sees them. `terms` is the global address
@@ -26,7 +27,7 @@ pub(crate) fn produce(
 ) {
     let blocks = work.blocks * shape.group_size;
     if blocks > 0 {
-        maps.acquire();
+        maps.acquire(MAPS);
         let keys = TileOrigin {
             row: work.key,
             head: work.head_kv,
