@@ -58,7 +58,8 @@ impl Arguments {
         let blocks = Blocks {
             block_m: plan.config.block_m(),
             block_n: plan.config.block_n(),
-            rows_per_pass: plan.config.row_share().rows_per_pass(),
+            // Tensor maps bring the rows, and registers go to O: no thread walks rows by passes.
+            rows_per_pass: 0,
             section: plan.section,
         };
         Self::of(problem, blocks, strides)

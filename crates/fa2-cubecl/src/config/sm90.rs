@@ -1,7 +1,6 @@
 //! `FwdSm90Config`: the one comptime value of a forward kernel for SM90, and the rules it obeys.
 
-use crate::config::{Columns, MAX_SHARED_BYTES, WARP, compiled_head_dim, whole_row_lanes};
-use crate::copy::g2s::RowShare;
+use crate::config::{Columns, MAX_SHARED_BYTES, WARP, compiled_head_dim};
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
 use crate::mma::accumulator::AccumulatorLayout;
@@ -20,25 +19,32 @@ const MAX_BOX_ROWS: u32 = 256;
 /// Bytes kept for the barriers behind the tiles.
 const BARRIER_BYTES: u32 = 128;
 
-/// Registers of a thread of each of `warpgroups` that compute.
-///
-/// A multiprocessor has 64 Ki registers. One warpgroup beside the loading one can keep what a thread
-/// can have at most. Other counts come in steps of 8: two warpgroups with 240 and one
-/// with 24 fill it, as do three with 160 and one with 32.
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 64 * 1024;
+/// Most registers of a thread.
+const MAX_REGISTERS: u32 = 255;
+/// What a warpgroup changes its threads' registers by.
+const REGISTER_STEP: u32 = 8;
+
+/// Registers of a thread of each of `warpgroups` that compute, beside a warpgroup whose threads have `loading`:
+/// an equal share of what is left of a multiprocessor's, in steps, and no more than a thread can have.
 #[must_use]
-pub(crate) const fn computing_registers(warpgroups: u32) -> u32 {
-    match warpgroups {
-        1 => 255,
-        2 => 240,
-        _ => 160,
+pub(crate) const fn computing_registers(warpgroups: u32, loading: u32) -> u32 {
+    let left = REGISTERS / WARPGROUP - loading;
+    let share = left / warpgroups / REGISTER_STEP * REGISTER_STEP;
+    if share < MAX_REGISTERS {
+        share
+    } else {
+        MAX_REGISTERS
     }
 }
 
-/// Registers of a thread of the warpgroup that loads, beside `warpgroups` that compute.
+/// Registers of a thread of the warpgroup that loads, beside `warpgroups` that compute. One of these leaves all
+/// that a thread can have.
 #[must_use]
 pub(crate) const fn loading_registers(warpgroups: u32) -> u32 {
     match warpgroups {
-        1 => 255,
+        1 => MAX_REGISTERS,
         2 => 24,
         _ => 32,
     }
@@ -231,17 +237,14 @@ impl FwdSm90Config {
         self.computing_threads() + WARPGROUP
     }
 
-    /// Registers of a thread that computes. Beside two warpgroups the thread that loads needs more than
-    /// [`loading_registers`] to fetch works too, and they can spare them.
+    /// Registers of a thread that computes.
     #[must_use]
     pub(crate) const fn computing_registers(&self) -> u32 {
-        match self.warpgroups() {
-            2 => 232,
-            warpgroups => computing_registers(warpgroups),
-        }
+        computing_registers(self.warpgroups(), self.loading_registers())
     }
 
-    /// Registers of a thread of the warpgroup that loads.
+    /// Registers of a thread of the warpgroup that loads. Beside two warpgroups it needs more than
+    /// [`loading_registers`] to fetch works too, and they can spare them.
     #[must_use]
     pub(crate) const fn loading_registers(&self) -> u32 {
         match self.warpgroups() {
@@ -282,18 +285,7 @@ impl FwdSm90Config {
         }
     }
 
-    /// How the threads of one warpgroup share the rows of O.
-    #[must_use]
-    pub(crate) const fn row_share(&self) -> RowShare {
-        RowShare {
-            threads: WARPGROUP,
-            lanes_per_row: whole_row_lanes(self.head_dim),
-            columns: self.head_dim,
-            kind: self.columns,
-        }
-    }
-
-    /// Q's tile in shared memory; later O's.
+    /// Q's tile in shared memory.
     #[must_use]
     pub const fn q_tile(&self) -> SmemTile {
         SmemTile::new(self.tile.block_m as usize, self.head_dim as usize)

@@ -192,7 +192,9 @@ impl QueryRing {
 pub(crate) fn claim_computing_registers(#[comptime] config: BwdConfig) {
     // Two warpgroups in all start with as many as a thread can have.
     if comptime!(config.warpgroups() > 1) {
-        claim_registers(comptime!(computing_registers(config.warpgroups())));
+        let warpgroups = comptime!(config.warpgroups());
+        let loading = comptime!(loading_registers(warpgroups));
+        claim_registers(comptime!(computing_registers(warpgroups, loading)));
     }
 }
 
