@@ -98,12 +98,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
                     });
                 }
             }
+            // After each, so that an end before the last loses nothing that was measured.
+            if let Some(file) = &args.record {
+                args.record(&target, &rows, &failures).write(file)?;
+            }
         }
     }
-    match &args.record {
-        Some(file) => args.record(&target, rows, failures).write(file),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 impl BenchArgs {
@@ -138,7 +139,7 @@ impl BenchArgs {
         Ok(end.row(settings))
     }
 
-    fn record(&self, target: &Target, rows: Vec<Row>, failures: Vec<Failure>) -> Record {
+    fn record(&self, target: &Target, rows: &[Row], failures: &[Failure]) -> Record {
         Record {
             gpu: target.name.clone(),
             driver: driver(),
@@ -152,8 +153,8 @@ impl BenchArgs {
                  H D S a token; peak_bytes is what CubeCL's pools held",
                 self.warm_up, self.rounds
             ),
-            rows,
-            failures,
+            rows: rows.to_vec(),
+            failures: failures.to_vec(),
         }
     }
 }
