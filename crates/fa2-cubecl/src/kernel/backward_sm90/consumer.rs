@@ -7,7 +7,6 @@
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
 use crate::config::sm90::WARPGROUP_ROWS;
-use crate::copy::atom::Registers4;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
 use crate::kernel::backward::sums;
@@ -282,13 +281,7 @@ fn store_ds(operands: &Operands, ds: &Fragments, bytes: u32, #[comptime] config:
     let addresses = target.step_addresses();
     #[unroll]
     for pair in 0..comptime!(config.block_m() as usize / 16) {
-        let first = comptime!(4 * pair);
-        let block = Registers4 {
-            x: ds.registers[first],
-            y: ds.registers[comptime!(first + 1)],
-            z: ds.registers[comptime!(first + 2)],
-            w: ds.registers[comptime!(first + 3)],
-        };
+        let block = ds.of_step(pair);
         target.store(&addresses, &block, 0usize, pair, 0usize, 0u32);
     }
 }

@@ -132,16 +132,9 @@ fn multiply_rs(
             start: if index == 0 { start } else { Start::Accumulate },
         });
         let step = comptime!(steps.first + index);
-        let first = comptime!(4 * step as usize);
-        let a = Registers4 {
-            x: p.registers[first],
-            y: p.registers[comptime!(first + 1)],
-            z: p.registers[comptime!(first + 2)],
-            w: p.registers[comptime!(first + 3)],
-        };
         multiply_registers(
             &mut acc_o.values,
-            &a,
+            &p.of_step(comptime!(step as usize)),
             v.word,
             product,
             comptime!(v.form.matrix()),
@@ -155,7 +148,7 @@ fn multiply_rs(
 #[derive(CubeType)]
 pub(crate) struct Fragments {
     /// Four registers a step.
-    pub registers: Array<u32>,
+    registers: Array<u32>,
 }
 
 #[cube]
@@ -164,6 +157,17 @@ impl Fragments {
     pub fn undefined(#[comptime] steps: usize) -> Fragments {
         let registers = Array::<u32>::new(comptime!(4 * steps));
         Fragments { registers }
+    }
+
+    /// The fragment of `step`.
+    pub fn of_step(&self, #[comptime] step: usize) -> Registers4 {
+        let first = comptime!(4 * step);
+        Registers4 {
+            x: self.registers[first],
+            y: self.registers[comptime!(first + 1)],
+            z: self.registers[comptime!(first + 2)],
+            w: self.registers[comptime!(first + 3)],
+        }
     }
 
     /// Rounds `acc_p`. P's A fragment is its C fragment under another layout, `c_to_a`, as with the

@@ -3,7 +3,7 @@
 use crate::config::WARP;
 use crate::config::backward::sm90::DQ_COLUMNS;
 use crate::config::backward::{BwdConfig, QuerySums};
-use crate::copy::atom::{Registers4, sync_warp};
+use crate::copy::atom::sync_warp;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
@@ -308,13 +308,7 @@ fn store(target: &R2sBlock, fragments: &Fragments, #[comptime] bytes: u32) {
     let addresses = target.step_addresses();
     #[unroll]
     for pair in 0..comptime!(target.layout.n_tiles / 2) {
-        let first = comptime!(4 * pair);
-        let block = Registers4 {
-            x: fragments.registers[first],
-            y: fragments.registers[comptime!(first + 1)],
-            z: fragments.registers[comptime!(first + 2)],
-            w: fragments.registers[comptime!(first + 3)],
-        };
+        let block = fragments.of_step(pair);
         target.store(&addresses, &block, 0usize, pair, 0usize, bytes);
     }
 }
