@@ -11,6 +11,7 @@
 //! softmax and P V.
 
 pub(crate) mod place;
+pub(crate) mod registers;
 
 use crate::config::FwdConfig;
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};

@@ -16,13 +16,15 @@ struct Owned {
 }
 
 /// Places of fa2-cubecl that may name cubecl-ptx; one added here needs its reason beside it.
-const CALLERS_OF_INSTRUCTIONS: [&str; 3] = [
+const CALLERS_OF_INSTRUCTIONS: [&str; 4] = [
     // An instruction and its meaning as a layout.
     "/atom.rs",
     // Addresses in shared and global memory.
     "/tensor/",
     // Commit and wait of the K/V ring.
     "/pipeline.rs",
+    // Registers that warpgroups leave to each other.
+    "/pipeline/registers.rs",
 ];
 
 /// The table to edit when a rule of ARCHITECTURE.md changes.
@@ -49,7 +51,7 @@ const OWNED: [Owned; 8] = [
         words: &["cubecl_ptx"],
         within: &["crates/fa2-cubecl/src/", "crates/burn-fa2/"],
         homes: &CALLERS_OF_INSTRUCTIONS,
-        rule: "instructions are called by the atoms, tensor/ and pipeline.rs",
+        rule: "instructions are called by the atoms, tensor/, pipeline.rs and pipeline/registers.rs",
     },
     Owned {
         words: &[

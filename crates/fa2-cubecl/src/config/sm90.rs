@@ -1,5 +1,7 @@
 //! `FwdSm90Config`: the one comptime value of a forward kernel for SM90, and the rules it obeys.
 
+mod registers;
+
 use crate::config::{Columns, MAX_SHARED_BYTES, WARP, compiled_head_dim};
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
@@ -10,6 +12,8 @@ use crate::softmax::online::Rescale;
 use cute_layout::SmemTile;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use registers::RegisterSplit;
+
 /// Threads of a warpgroup.
 pub(crate) const WARPGROUP: u32 = 128;
 /// Rows of a warpgroup's products.
@@ -18,37 +22,6 @@ pub(crate) const WARPGROUP_ROWS: u32 = 64;
 const MAX_BOX_ROWS: u32 = 256;
 /// Bytes kept for the barriers behind the tiles.
 const BARRIER_BYTES: u32 = 128;
-
-/// Registers of a multiprocessor.
-const REGISTERS: u32 = 64 * 1024;
-/// Most registers of a thread.
-const MAX_REGISTERS: u32 = 255;
-/// What a warpgroup changes its threads' registers by.
-const REGISTER_STEP: u32 = 8;
-
-/// Registers of a thread of each of `warpgroups` that compute, beside a warpgroup whose threads have `loading`:
-/// an equal share of what is left of a multiprocessor's, in steps, and no more than a thread can have.
-#[must_use]
-pub(crate) const fn computing_registers(warpgroups: u32, loading: u32) -> u32 {
-    let left = REGISTERS / WARPGROUP - loading;
-    let share = left / warpgroups / REGISTER_STEP * REGISTER_STEP;
-    if share < MAX_REGISTERS {
-        share
-    } else {
-        MAX_REGISTERS
-    }
-}
-
-/// Registers of a thread of the warpgroup that loads, beside `warpgroups` that compute. One of these leaves all
-/// that a thread can have.
-#[must_use]
-pub(crate) const fn loading_registers(warpgroups: u32) -> u32 {
-    match warpgroups {
-        1 => MAX_REGISTERS,
-        2 => 24,
-        _ => 32,
-    }
-}
 
 /// Sizes of the work of one cube (CTA).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -237,19 +210,13 @@ impl FwdSm90Config {
         self.computing_threads() + WARPGROUP
     }
 
-    /// Registers of a thread that computes.
+    /// Registers of its threads. A thread that loads fetches works too: beside two warpgroups it needs more for
+    /// that, and they can spare them.
     #[must_use]
-    pub(crate) const fn computing_registers(&self) -> u32 {
-        computing_registers(self.warpgroups(), self.loading_registers())
-    }
-
-    /// Registers of a thread of the warpgroup that loads. Beside two warpgroups it needs more than
-    /// [`loading_registers`] to fetch works too, and they can spare them.
-    #[must_use]
-    pub(crate) const fn loading_registers(&self) -> u32 {
+    pub(crate) const fn registers(&self) -> RegisterSplit {
         match self.warpgroups() {
-            2 => 40,
-            warpgroups => loading_registers(warpgroups),
+            2 => RegisterSplit::with_loading(2, 40),
+            warpgroups => RegisterSplit::new(warpgroups),
         }
     }
 

@@ -28,11 +28,10 @@ use crate::config::backward::{BwdConfig, Loads};
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, key_tile};
 use crate::kernel::backward_sm90::consumer::consume;
-use crate::kernel::backward_sm90::pipeline::{
-    QueryRing, claim_computing_registers, release_loading_registers,
-};
+use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::{Loader, produce};
 use crate::kernel::backward_sm90::shared_keys::share_keys;
+use crate::pipeline::registers::{claim_computing_registers, release_loading_registers};
 use crate::tensor::address::{
     SHARED_ALIGNMENT, global_address, global_address_mut, shared_address, unit_position,
     warpgroup_index,
@@ -94,12 +93,12 @@ fn own_keys(
     if comptime!(config.loads() == Loads::Thread) {
         compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     } else if warpgroup_index() == comptime!(config.warpgroups()) {
-        release_loading_registers(config);
+        release_loading_registers(comptime!(config.registers()));
         if unit_position() == comptime!(config.threads()) {
             produce(&ring, &mut loader, shape, work, config);
         }
     } else {
-        claim_computing_registers(config);
+        claim_computing_registers(comptime!(config.registers()));
         compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     }
 }

@@ -24,10 +24,9 @@ pub(crate) mod producer;
 
 use crate::config::sm90::{FwdSm90Config, WARPGROUP};
 use crate::kernel::forward_sm90::consumer::consume;
-use crate::kernel::forward_sm90::pipeline::{
-    Ring, claim_computing_registers, release_loading_registers,
-};
+use crate::kernel::forward_sm90::pipeline::Ring;
 use crate::kernel::forward_sm90::producer::produce;
+use crate::pipeline::registers::{claim_computing_registers, release_loading_registers};
 use crate::scheduler::FwdShape;
 use crate::tensor::address::{
     SHARED_ALIGNMENT, global_address_mut, shared_address, unit_position, warpgroup_index,
@@ -59,7 +58,7 @@ pub fn forward_sm90(
     ring.open();
     let warpgroup = warpgroup_index();
     if warpgroup == comptime!(config.warpgroups()) {
-        release_loading_registers(config);
+        release_loading_registers(comptime!(config.registers()));
         if unit_position() == comptime!(config.warpgroups() * WARPGROUP) {
             produce(
                 &ring,
@@ -69,7 +68,7 @@ pub fn forward_sm90(
             );
         }
     } else {
-        claim_computing_registers(config);
+        claim_computing_registers(comptime!(config.registers()));
         consume(
             &ring,
             warpgroup,

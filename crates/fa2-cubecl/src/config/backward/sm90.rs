@@ -7,7 +7,7 @@
 //! S, dP and dQ, go to one and the other in turn, and over all blocks one sums up dK, the other dV.
 
 use crate::config::backward::{BwdConfig, BwdTile, Instructions, Loads, QuerySums};
-use crate::config::sm90::{WARPGROUP, WARPGROUP_ROWS};
+use crate::config::sm90::{RegisterSplit, WARPGROUP, WARPGROUP_ROWS};
 use crate::config::{MMA_K, MMA_M, MMA_N};
 use crate::error::ConfigError;
 use crate::mma::accumulator::AccumulatorLayout;
@@ -137,6 +137,11 @@ impl BwdConfig {
     /// Warpgroups that compute.
     pub(crate) const fn warpgroups(&self) -> u32 {
         self.threads() / WARPGROUP
+    }
+
+    /// Registers of threads where a warpgroup loads.
+    pub(crate) const fn registers(&self) -> RegisterSplit {
+        RegisterSplit::new(self.warpgroups())
     }
 
     /// Threads of a cube of the main kernel.

@@ -1,6 +1,6 @@
 //! The rules of a configuration for SM90, and its sizes.
 
-use super::{FwdSm90Config, FwdSm90Tile, computing_registers};
+use super::{FwdSm90Config, FwdSm90Tile, RegisterSplit};
 use crate::config::MAX_SHARED_BYTES;
 use crate::error::ConfigError;
 use crate::mask::MaskKind;
@@ -50,8 +50,9 @@ fn each_rule_has_its_error() {
 fn registers_of_all_warpgroups_fit_a_multiprocessor() {
     for block_m in [64, 128, 192] {
         let config = try_tile(64, [block_m, 64, 2]).unwrap();
-        let computing = config.computing_threads() * config.computing_registers();
-        let loading = (config.threads() - config.computing_threads()) * config.loading_registers();
+        let registers = config.registers();
+        let computing = config.computing_threads() * registers.computing;
+        let loading = (config.threads() - config.computing_threads()) * registers.loading;
         assert!(computing + loading <= 64 * 1024, "{config}");
     }
 }
@@ -62,7 +63,8 @@ fn computing_warpgroups_share_what_the_loading_one_leaves() {
     for (warpgroups, loading, computing) in
         [(1, 255, 255), (2, 24, 240), (2, 40, 232), (3, 32, 160)]
     {
-        assert_eq!(computing_registers(warpgroups, loading), computing);
+        let split = RegisterSplit::with_loading(warpgroups, loading);
+        assert_eq!(split.computing, computing);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who waits for whom: the ring of blocks of Q and dO, the tiles of dS, and the registers of warpgroups.
+//! Who waits for whom: the ring of blocks of Q and dO, and the tiles of dS.
 //!
 //! A stage of the ring holds a block of Q, its block of dO and its row terms, and stages are used in turn
 //! (see [`Place`]). Of each, two barriers in shared memory keep count:
@@ -16,7 +16,6 @@
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums};
-use crate::config::sm90::{computing_registers, loading_registers};
 use crate::copy::atom::g2s_bytes;
 use crate::copy::tma::{TileOrigin, copy_tile};
 use crate::kernel::backward::pipeline::sync_computing;
@@ -29,7 +28,6 @@ use cubecl_ptx::mbarrier::{
     mbarrier_wait,
 };
 use cubecl_ptx::proxy::fence_shared_async;
-use cubecl_ptx::registers::{claim_registers, release_registers};
 
 /// Offset of the barrier of K and V.
 const KEYS: u32 = 0;
@@ -184,24 +182,5 @@ impl QueryRing {
             // before < the copies over it.
             sync_computing(config);
         }
-    }
-}
-
-/// Takes the registers of a thread that computes, beside a warpgroup that loads.
-#[cube]
-pub(crate) fn claim_computing_registers(#[comptime] config: BwdConfig) {
-    // Two warpgroups in all start with as many as a thread can have.
-    if comptime!(config.warpgroups() > 1) {
-        let warpgroups = comptime!(config.warpgroups());
-        let loading = comptime!(loading_registers(warpgroups));
-        claim_registers(comptime!(computing_registers(warpgroups, loading)));
-    }
-}
-
-/// Leaves the registers that a thread that loads does not need.
-#[cube]
-pub(crate) fn release_loading_registers(#[comptime] config: BwdConfig) {
-    if comptime!(config.warpgroups() > 1) {
-        release_registers(comptime!(loading_registers(config.warpgroups())));
     }
 }

@@ -23,12 +23,10 @@ use crate::config::WARP;
 use crate::config::backward::BwdConfig;
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
-use crate::kernel::backward_sm90::pipeline::{
-    claim_computing_registers, release_loading_registers,
-};
 use crate::kernel::backward_sm90::shared_keys::consumer::{Gradient, consume};
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
 use crate::kernel::backward_sm90::shared_keys::producer::produce;
+use crate::pipeline::registers::{claim_computing_registers, release_loading_registers};
 use crate::tensor::address::{unit_position, warpgroup_index};
 use crate::tensor::map::Maps;
 use cubecl::prelude::*;
@@ -51,7 +49,7 @@ pub(crate) fn share_keys(
     ring.open();
     let warpgroup = warpgroup_index();
     if warpgroup == comptime!(config.warpgroups()) {
-        release_loading_registers(config);
+        release_loading_registers(comptime!(config.registers()));
         let maps = Maps { address: maps };
         // A warp for each side, so that none waits for the other's tiles.
         let unit = unit_position();
@@ -62,7 +60,7 @@ pub(crate) fn share_keys(
             produce(&ring, &maps, terms, shape, work, Side::Outputs, config);
         }
     } else {
-        claim_computing_registers(config);
+        claim_computing_registers(comptime!(config.registers()));
         if warpgroup == 0 {
             let d = consume(&ring, sums, shape, work, Gradient::Keys, config);
             epilogue::store_one(&d, shape.scale, shared, shared, d_k, d_v, shape, config);

@@ -1,5 +1,4 @@
-//! Who waits for whom: works and their Q, the ring of K and V blocks, the turns of the warpgroups, and
-//! their registers.
+//! Who waits for whom: works and their Q, the ring of K and V blocks, and the turns of the warpgroups.
 //!
 //! Each of K and V has `stages` tiles, used in turn (see [`Place`]). Of each tile two barriers in shared
 //! memory keep count:
@@ -27,7 +26,6 @@ use cubecl_ptx::mbarrier::{
     MBARRIER_BYTES, mbarrier_arrive, mbarrier_expect, mbarrier_init, mbarrier_init_fence,
     mbarrier_wait,
 };
-use cubecl_ptx::registers::{claim_registers, release_registers};
 
 /// First of the named barriers that give turns; 0 is the cube's.
 const TURN_BARRIER: u32 = 1;
@@ -244,23 +242,6 @@ impl Ring {
             // Orders: this warp's reads of the block < the copy of a later one over it.
             mbarrier_arrive(self.barriers + place.tile[0] * MBARRIER_BYTES, empty);
         }
-    }
-}
-
-/// Takes the registers of a thread that computes.
-#[cube]
-pub(crate) fn claim_computing_registers(#[comptime] config: FwdSm90Config) {
-    // Two warpgroups in all start with as many as a thread can have.
-    if comptime!(config.warpgroups() > 1) {
-        claim_registers(comptime!(config.computing_registers()));
-    }
-}
-
-/// Leaves the registers that a thread that loads does not need.
-#[cube]
-pub(crate) fn release_loading_registers(#[comptime] config: FwdSm90Config) {
-    if comptime!(config.warpgroups() > 1) {
-        release_registers(comptime!(config.loading_registers()));
     }
 }
 
