@@ -8,6 +8,7 @@ use fa2_cubecl::{
     compiled_head_dim,
 };
 use fa2_cute::{Family, KernelInfo};
+use std::num::NonZeroU32;
 
 /// Tiles that are tried where they are valid and fit: (block_m, block_n, warps).
 const TILES: [(u32, u32, u32); 6] = [
@@ -102,7 +103,7 @@ pub fn hopper(problem: &Problem, gpu: Gpu) -> Vec<FwdSm90Plan> {
                 });
                 // Few cubes fetch many works each.
                 plans.extend([1, 3].map(|cubes| FwdSm90Plan {
-                    cubes: Some(cubes),
+                    cubes: NonZeroU32::new(cubes),
                     ..plan
                 }));
             }

@@ -8,6 +8,7 @@ use crate::mask::MaskKind;
 use crate::problem::{Dtype, Problem};
 use crate::tensor::map::STRIDE_LIMIT;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 
 /// The compute capability whose instructions the kernels are made of.
 const SM: u32 = 90;
@@ -27,9 +28,9 @@ pub struct FwdSm90Plan {
     pub config: FwdSm90Config,
     /// Heads of a section of the schedule (see the scheduler), at least 1.
     pub section: u32,
-    /// Most cubes that share the works, at least 1; without it, as many as there are multiprocessors. More would wait
-    /// for the first to end.
-    pub cubes: Option<u32>,
+    /// Most cubes that share the works; without it, as many as there are multiprocessors. More would wait for the
+    /// first to end.
+    pub cubes: Option<NonZeroU32>,
 }
 
 /// The plan for `problem`.

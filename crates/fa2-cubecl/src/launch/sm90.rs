@@ -13,6 +13,7 @@ use crate::mask::MaskKind;
 use crate::problem::Problem;
 use cubecl::client::Client;
 use cubecl::prelude::*;
+use std::num::NonZeroU32;
 
 /// Stride, in elements, of a dimension that is never stepped along: a map wants a valid one.
 const ANY_STRIDE: usize = 8;
@@ -44,6 +45,7 @@ pub fn forward_sm90(
     let [q, k, v, o] = [q, k, v, o].map(|tensor| tensor.handle.clone());
     let cubes = works.min(
         plan.cubes
+            .map(NonZeroU32::get)
             .or(multiprocessors(client))
             .unwrap_or(works as u32) as usize,
     );
