@@ -8,6 +8,7 @@ use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::passes::{Outputs, Passes, Results, Values, compare};
 use crate::suite::tally::Tally;
+use crate::suite::threads::{THREADS, together};
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::QuerySums;
@@ -27,7 +28,6 @@ const SHAPES: [Case; 5] = [
     Case::new("buffers", 1, 6, 130, 96).kv_heads(3),
 ];
 const SEED: u64 = 50;
-const THREADS: u64 = 4;
 /// Calls of each thread.
 const CALLS: usize = 200;
 /// Calls whose outputs are not read yet.
@@ -62,21 +62,12 @@ fn moving(client: &Client, engine: EngineArg, tally: &Tally) -> Result<(), Strin
             Ok((values, expected))
         })
         .collect::<Result<_, String>>()?;
-    let places = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|thread| {
-                let shapes = &shapes;
-                scope.spawn(move || calls(client, engine, shapes, StdRng::seed_from_u64(thread)))
-            })
-            .collect();
-        let mut places = HashSet::new();
-        for thread in threads {
-            let of_thread = thread.join();
-            places.extend(of_thread.unwrap_or_else(|_| Err("a thread panicked".into()))?);
-        }
-        Ok::<_, String>(places)
+    let places = together(|thread| {
+        let random = StdRng::seed_from_u64(thread as u64);
+        calls(client, engine, &shapes, random)
     })?;
-    let (calls, places) = (THREADS as usize * CALLS, places.len());
+    let places: HashSet<u64> = places.into_iter().flatten().collect();
+    let (calls, places) = (THREADS * CALLS, places.len());
     tally.say(format!(
         "buffers [{}]: O of {calls} calls at {places} addresses",
         engine.name()

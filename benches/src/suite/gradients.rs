@@ -1,9 +1,10 @@
 //! The op's gradients bit for bit: from several threads, and on every device.
 
 use crate::suite::SuiteArgs;
-use crate::suite::op::{CALLS, THREADS, options};
+use crate::suite::op::options;
 use crate::suite::passes::operands;
 use crate::suite::tally::Tally;
+use crate::suite::threads::{CALLS, THREADS, agree};
 use burn::tensor::{DType, Device, DeviceType, Tensor, TensorData};
 use burn_fa2::{FlashAttentionOptions, try_flash_attention};
 use fa2_testing::{Case, Causal};
@@ -23,6 +24,7 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
         return;
     }
     let values = operands(&CASE, SEED);
+    let device = Device::cuda(args.device());
     let devices = Device::enumerate(DeviceType::Cuda).into_vec();
     for engine in args.engines() {
         let options = options(&CASE, engine.strategy()).with_deterministic(true);
@@ -30,7 +32,7 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
         let name = engine.name();
         tally.record(
             format!("{CASE} [op's gradients on {name}, {THREADS} threads x {CALLS} calls]"),
-            threads(&Device::cuda(args.device()), on),
+            agree(|| on(&device)),
         );
         tally.record(
             format!(
@@ -40,25 +42,6 @@ pub fn check(args: &SuiteArgs, tally: &mut Tally) {
             in_turn(&devices, on),
         );
     }
-}
-
-/// All threads must see what one thread sees.
-fn threads(
-    device: &Device,
-    on: impl Fn(&Device) -> Result<Bits, String> + Sync,
-) -> Result<(), String> {
-    let expected = on(device)?;
-    let call = || match (0..CALLS).all(|_| on(device).as_ref() == Ok(&expected)) {
-        true => Ok(()),
-        false => Err("a thread saw other bits".to_owned()),
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(call)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            let panicked = |_| Err("a thread panicked".to_owned());
-            thread.join().unwrap_or_else(panicked)
-        })
-    })
 }
 
 /// Every device, twice, must give what the first gives.

@@ -20,6 +20,7 @@ pub mod repeat;
 pub mod shard;
 pub mod strides;
 pub mod tally;
+pub mod threads;
 
 use crate::arguments::DtypeArg;
 use crate::engine::{EngineArg, asked_or_there, has_cute};

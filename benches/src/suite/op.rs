@@ -4,6 +4,7 @@
 use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::tally::Tally;
+use crate::suite::threads::{CALLS, THREADS, agree};
 use burn::tensor::{Device, DeviceType, Element as BurnElement, Tensor, TensorData};
 use burn_fa2::{
     CausalAlignment, FlashAttentionOptions, Mask, Strategy, try_flash_attention_with_lse,
@@ -12,10 +13,6 @@ use fa2_machine::KernelElement;
 use fa2_testing::{CASES, Case, Causal, Expected, Qkv, REPLAY, Storage, Stored, inputs};
 use half::f16;
 
-/// Threads of the concurrent check.
-pub const THREADS: usize = 4;
-/// Calls of each of them.
-pub const CALLS: usize = 50;
 const SEED: u64 = 21;
 
 /// Runs every case, the empty and the unaligned ones too, through the op.
@@ -44,27 +41,9 @@ pub fn check_threads(args: &SuiteArgs, tally: &mut Tally) {
         let name = engine.name();
         tally.record(
             format!("{case} [op on {name}, {THREADS} threads x {CALLS} calls]"),
-            threads(&case, &qkv, &device, engine),
+            agree(|| run::<f16>(&case, &qkv, &device, engine)),
         );
     }
-}
-
-fn threads(case: &Case, qkv: &Qkv<f16>, device: &Device, engine: EngineArg) -> Result<(), String> {
-    let expected = run::<f16>(case, qkv, device, engine);
-    std::thread::scope(|scope| {
-        let call = || (0..CALLS).all(|_| run::<f16>(case, qkv, device, engine) == expected);
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(call)).collect();
-        // A thread that panicked is as wrong as one that saw other bits.
-        let wrong = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or(false))
-            .filter(|ok| !ok);
-        match (&expected, wrong.count()) {
-            (Err(error), _) => Err(error.clone()),
-            (Ok(_), 0) => Ok(()),
-            (Ok(_), wrong) => Err(format!("{wrong} of {THREADS} threads saw other results")),
-        }
-    })
 }
 
 /// Calls on every CUDA device in turn, from one thread: each must give the bits of the first

@@ -11,6 +11,7 @@ use crate::engine::EngineArg;
 use crate::suite::SuiteArgs;
 use crate::suite::passes::{Passes, Values};
 use crate::suite::tally::Tally;
+use crate::suite::threads::{THREADS, together};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
@@ -24,7 +25,6 @@ const CASE: Case = Case::new("ordering", 1, 2, 128, 64).causal(Causal::BottomRig
 const STEPS: u32 = 10_000;
 /// Steps of each of several threads, and in a profile.
 const FEWER_STEPS: u32 = 3_000;
-const THREADS: u32 = 4;
 const UNITS: u32 = 256;
 const SEED: u64 = 25;
 
@@ -209,16 +209,8 @@ fn matches_waiting(client: &Client, work: Work, steps: u32) -> Result<(), String
 
 fn threads(client: &Client, work: Work) -> Result<(), String> {
     let expected = sum_of(client, work, FEWER_STEPS, true)?;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|_| scope.spawn(|| compare(&sum_of(client, work, FEWER_STEPS, false)?, &expected)))
-            .collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Err("a thread panicked".into()))
-        })
-    })
+    let steps = |_| compare(&sum_of(client, work, FEWER_STEPS, false)?, &expected);
+    together(steps).map(drop)
 }
 
 fn profiled(client: &Client, work: Work) -> Result<(), String> {
