@@ -24,6 +24,7 @@ a line on standard error that says why.
 import argparse
 import dataclasses
 import datetime
+import functools
 import importlib.metadata
 import json
 import random
@@ -204,17 +205,20 @@ def window_of(torch, shape, step, path):
 
 def measure_together(torch, shape, step, paths, rounds, bench=None):
     """The rows of `paths` at `shape`. Of several, every round times each once, and `bench` has its round."""
-    windows = {path: window_of(torch, shape, step, path) for path in paths}
-    times = {path: [] for path, window in windows.items() if window}
-    turns = random.Random(0)
+    windows = {path: window for path in paths if (window := window_of(torch, shape, step, path))}
+    times = {path: [] for path in windows}
+
+    def time(path):
+        times[path].append(windows[path].time())
+
+    turns = [functools.partial(time, path) for path in windows]
+    if bench:
+        turns.append(bench.round)
+    draw = random.Random(0)
     for _ in range(rounds):
-        order = [*times, None] if bench else list(times)
-        for path in turns.sample(order, len(order)):
-            if path is None:
-                bench.round()
-            else:
-                times[path].append(windows[path].time())
-    return [row_of(shape, step, path, ms, windows[path].note) for path, ms in times.items()]
+        for turn in draw.sample(turns, len(turns)):
+            turn()
+    return [row_of(shape, step, path, times[path], window.note) for path, window in windows.items()]
 
 
 def row_of(shape, step, path, times, note):
