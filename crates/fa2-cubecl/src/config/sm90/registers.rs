@@ -9,6 +9,12 @@ const MAX_REGISTERS: u32 = 255;
 /// What a warpgroup changes its threads' registers by.
 const REGISTER_STEP: u32 = 8;
 
+/// Registers of a thread of a cube of `warpgroups` when it starts: an equal share, in steps.
+#[must_use]
+pub(crate) const fn launched(warpgroups: u32) -> u32 {
+    REGISTERS / (warpgroups * WARPGROUP) / REGISTER_STEP * REGISTER_STEP
+}
+
 /// Registers of a thread, by what its warpgroup does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RegisterSplit {
@@ -35,9 +41,12 @@ impl RegisterSplit {
 
     /// The split that leaves a thread that loads `loading`. Those that compute have an equal share of the rest,
     /// in steps, and no more than a thread can have.
+    ///
+    /// The rest is of what the cube was launched with. A warpgroup that claimed more would wait for ever.
     #[must_use]
     pub(crate) const fn with_loading(warpgroups: u32, loading: u32) -> Self {
-        let left = REGISTERS / WARPGROUP - loading;
+        let all = warpgroups + 1;
+        let left = all * launched(all) - loading;
         let share = left / warpgroups / REGISTER_STEP * REGISTER_STEP;
         let computing = if share < MAX_REGISTERS {
             share
