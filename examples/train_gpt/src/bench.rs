@@ -23,6 +23,8 @@ use crate::sizes::Sizes;
 
 /// How backends say that memory ran out, in lower case.
 const OUT_OF_MEMORY: [&str; 3] = ["out of memory", "outofmemory", "out_of_memory"];
+/// What sets how much CubeCL tunes.
+const AUTOTUNE_LEVEL: &str = "CUBECL_AUTOTUNE_LEVEL";
 /// How often a process is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -150,8 +152,10 @@ impl BenchArgs {
                 "host clock around one training step (batch, forward, backward, clipping, AdamW), \
                  from an idle device to an idle device; {} steps before, {} timed; a process each, \
                  in which the attention was checked first; tflops is the whole model's, 6 N + 6 L \
-                 H D S a token; peak_bytes is what CubeCL's pools held",
-                self.warm_up, self.rounds
+                 H D S a token; peak_bytes is what CubeCL's pools held; autotune level {}",
+                self.warm_up,
+                self.rounds,
+                std::env::var(AUTOTUNE_LEVEL).unwrap_or_else(|_| "as configured".to_string())
             ),
             rows: rows.to_vec(),
             failures: failures.to_vec(),
