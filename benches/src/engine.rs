@@ -3,7 +3,7 @@
 use burn_fa2::Strategy;
 use clap::ValueEnum;
 use cubecl::client::Client;
-use fa2_cubecl::{FwdPlan, FwdSm90Plan, FwdTensors, Problem};
+use fa2_cubecl::{FwdPlan, FwdSm90Plan, FwdTensors, Problem, QuerySums};
 use fa2_cute::KernelInfo;
 use std::fmt;
 
@@ -26,6 +26,25 @@ impl EngineArg {
             Self::Cubecl => "cubecl",
             Self::Hopper => "hopper",
             Self::Cute => "cute",
+        }
+    }
+
+    /// The ways in which its backward sums up dQ, the default first.
+    #[must_use]
+    pub fn query_sums(self) -> &'static [QuerySums] {
+        match self {
+            Self::Cubecl => &[QuerySums::Atomic, QuerySums::Owned],
+            Self::Hopper => &[QuerySums::Atomic, QuerySums::Ordered, QuerySums::Owned],
+            Self::Cute => &[],
+        }
+    }
+
+    /// How the op on it sums up dQ where it is to be deterministic.
+    #[must_use]
+    pub fn deterministic_sums(self) -> QuerySums {
+        match self {
+            Self::Hopper => QuerySums::Ordered,
+            Self::Cubecl | Self::Cute => QuerySums::Owned,
         }
     }
 

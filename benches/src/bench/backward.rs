@@ -132,7 +132,7 @@ fn measure_problem<E: KernelElement>(
     let row = |((path, plan), window): (&(EngineArg, BwdPlan), Window<'_>)| {
         let deterministic = match plan.config.query_sums() {
             QuerySums::Atomic => "",
-            QuerySums::Owned => "deterministic, ",
+            QuerySums::Ordered | QuerySums::Owned => "deterministic, ",
         };
         let note = format!("{deterministic}{}, section {}", plan.config, plan.section);
         Row::backward(path.name(), problem, note, window.ms)
@@ -140,7 +140,7 @@ fn measure_problem<E: KernelElement>(
     Ok(plans.iter().zip(windows).map(row).collect())
 }
 
-/// What is measured for `problem`: with both ways to sum dQ, forced plans or the chosen.
+/// What is measured for `problem`: with dQ summed up in no order and in the same, forced plans or the chosen.
 fn candidates(
     args: &BackwardArgs,
     problem: &Problem,
@@ -148,7 +148,7 @@ fn candidates(
 ) -> Result<Vec<(EngineArg, BwdPlan)>> {
     let mut plans = Vec::new();
     for &path in &args.paths {
-        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for sums in [QuerySums::Atomic, path.deterministic_sums()] {
             match path {
                 EngineArg::Cubecl => plans.push((path, choose_backward(problem, gpu, sums)?)),
                 EngineArg::Hopper => {

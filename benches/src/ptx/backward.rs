@@ -13,7 +13,7 @@ use half::{bf16, f16};
 /// Shows the code of each kernel, then runs all of them in the PTX machine.
 pub(super) fn run(args: &PtxArgs) -> Result<()> {
     let sums = match args.deterministic {
-        true => QuerySums::Owned,
+        true => args.engine.deterministic_sums(),
         false => QuerySums::Atomic,
     };
     match args.engine {

@@ -11,7 +11,7 @@ use burn_fa2::{FlashAttentionOptions, Strategy, flash_attention_with_lse};
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fa2_cubecl::{
-    BwdPlan, BwdTensors, FwdTensors, Gpu, Problem, QuerySums, TensorRef, backward, choose_backward,
+    BwdPlan, BwdTensors, FwdTensors, Gpu, Problem, TensorRef, backward, choose_backward,
     choose_backward_sm90, forward,
 };
 use fa2_machine::{KernelElement, problem};
@@ -71,12 +71,12 @@ pub fn check<E: KernelElement + BurnElement>(
     }
 }
 
-/// What is checked for `problem`, with its name: of each engine that has a backward the chosen plans with both
-/// ways to sum dQ, and forced ones.
+/// What is checked for `problem`, with its name: of each engine that has a backward the chosen plans with every
+/// way to sum dQ, and forced ones.
 fn plans(problem: &Problem, gpu: Gpu, args: &SuiteArgs) -> Vec<(String, Result<BwdPlan, String>)> {
     let mut plans = Vec::new();
     for engine in args.engines() {
-        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for &sums in engine.query_sums() {
             let chosen = match engine {
                 EngineArg::Cubecl => choose_backward(problem, gpu, sums),
                 EngineArg::Hopper => choose_backward_sm90(problem, gpu, sums),
@@ -225,9 +225,9 @@ impl<E: KernelElement> Loaded<E> {
         let bits = || {
             let [d_q, d_k, d_v] = self.run(client, plan)?;
             // Atomic sums of dQ have no order.
-            let d_q = match plan.config.query_sums() {
-                QuerySums::Owned => d_q,
-                QuerySums::Atomic => Vec::new(),
+            let d_q = match plan.config.query_sums().is_deterministic() {
+                true => d_q,
+                false => Vec::new(),
             };
             let bytes = [d_q, d_k, d_v].map(|values| bytemuck::cast_slice(&values).to_vec());
             Ok::<[Vec<u8>; 3], String>(bytes)

@@ -30,12 +30,12 @@ pub fn check(client: &Client, gpu: Gpu, args: &SuiteArgs, tally: &mut Tally) {
     let device = Device::cuda(args.device());
     for case in CASES.iter().filter(|case| args.selects(case)) {
         for taken in taken(case, gpu, args) {
-            for sums in [QuerySums::Atomic, QuerySums::Owned] {
-                let Taken {
-                    strategy,
-                    forward,
-                    backward,
-                } = taken;
+            let Taken {
+                strategy,
+                forward,
+                backward,
+            } = taken;
+            for sums in [QuerySums::Atomic, backward.deterministic_sums()] {
                 tally.record(
                     format!(
                         "{case} [op, {strategy:?} is {}, its gradient {}, {sums:?}]",
@@ -94,11 +94,11 @@ fn takes(
     passes.forward(taken.forward)?;
     passes.backward(taken.backward, sums)?;
     let expected = f16_bits(&passes.outputs(), client)?;
-    let options = op::options(case, taken.strategy).with_deterministic(sums == QuerySums::Owned);
+    let options = op::options(case, taken.strategy).with_deterministic(sums.is_deterministic());
     let found = bits(case, &operands(case, SEED), device, options)?;
     for (at, name) in ["O", "dQ", "dK", "dV"].into_iter().enumerate() {
         // dQ has no order of its sums where they are atomic.
-        let has_bits = name != "dQ" || sums == QuerySums::Owned;
+        let has_bits = name != "dQ" || sums.is_deterministic();
         if has_bits && found[at] != expected[at] {
             return Err(format!("{name} has other bits"));
         }

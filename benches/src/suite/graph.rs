@@ -16,11 +16,11 @@ const CASES: [Case; 2] = [
 /// Seeds of the values, by the replay; the graph is captured over those of the first.
 const SEEDS: [u64; 4] = [60, 70, 60, 80];
 
-/// Checks each engine that has both passes, with both ways to sum up dQ.
+/// Checks each engine that has both passes, with every way to sum up dQ.
 pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
     for case in CASES.iter().filter(|case| args.selects(case)) {
-        for engine in args.engines().filter(|engine| *engine != EngineArg::Cute) {
-            for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for engine in args.engines() {
+            for &sums in engine.query_sums() {
                 let name = engine.name();
                 tally.record(
                     format!("{case} [{name}, {sums:?}, a graph replayed]"),

@@ -68,12 +68,9 @@ pub fn check(client: &Client, args: &SuiteArgs, tally: &mut Tally) {
             format!("{CASE} [{name}, {FEWER_STEPS} steps in a profile]"),
             profiled(client, Work::Forward(engine)),
         );
-        // The CuTe kernels have no backward of their own.
-        if engine != EngineArg::Cute {
-            for sums in [QuerySums::Atomic, QuerySums::Owned] {
-                let name = format!("{name}, both passes, {sums:?}");
-                check_work(client, Work::Both(engine, sums), &name, tally);
-            }
+        for &sums in engine.query_sums() {
+            let name = format!("{name}, both passes, {sums:?}");
+            check_work(client, Work::Both(engine, sums), &name, tally);
         }
         op::check(args, engine, tally);
     }
@@ -162,9 +159,9 @@ impl Run {
                 Work::Both(_, sums) => {
                     self.passes.backward(engine, sums)?;
                     wait()?;
-                    match sums {
-                        QuerySums::Atomic => vec![d_k, d_v],
-                        QuerySums::Owned => vec![d_q, d_k, d_v],
+                    match sums.is_deterministic() {
+                        false => vec![d_k, d_v],
+                        true => vec![d_q, d_k, d_v],
                     }
                 }
             };

@@ -191,6 +191,9 @@ pub enum ConfigError {
     /// Instructions of SM90 for an older GPU.
     #[error("this kernel's instructions need compute capability 90, but the GPU has {0}")]
     Instructions(u32),
+    /// Sums of dQ in order by a kernel whose cubes don't wait for each other.
+    #[error("query_sums is Ordered, but only the kernels by warpgroups, for SM90, add in order")]
+    OrderedSums,
     /// A size that its parts don't tile.
     #[error("{what} {size} is not a multiple of {multiple}")]
     Multiple {

@@ -26,6 +26,7 @@ fn grid() -> Vec<BwdPlan> {
         for mask in [Mask::None, Mask::Causal(Alignment::BottomRight)] {
             let mut kinds = vec![
                 (Dtype::F16, head_dim, QuerySums::Atomic),
+                (Dtype::F16, head_dim, QuerySums::Ordered),
                 (Dtype::F16, head_dim, QuerySums::Owned),
             ];
             if mask == Mask::None {
@@ -129,7 +130,7 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
 /// What the sizes alone say of a step.
 fn assert_derived(config: &BwdConfig, counts: &Counts) {
     let (block_m, block_n, head_dim) = (config.block_m(), config.block_n(), config.head_dim());
-    let has_dq = config.query_sums() == QuerySums::Atomic;
+    let has_dq = config.query_sums().in_memory();
     let of_dq = |count: u32| if has_dq { count } else { 0 };
     let shares = config.shares_keys();
     // Of two warpgroups that share keys each has a block of queries, and 64 columns of its dQ at once.

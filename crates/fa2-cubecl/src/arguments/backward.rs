@@ -6,6 +6,7 @@ use crate::heuristics::FwdPlan;
 use crate::heuristics::backward::BwdPlan;
 use crate::kernel::backward::queries::QueryShapeLaunch;
 use crate::kernel::backward::scheduler::BwdShapeLaunch;
+use crate::kernel::backward::sums;
 use crate::problem::{Dtype, Problem};
 use crate::tensor::gmem::ByteStridesLaunch;
 
@@ -49,10 +50,9 @@ pub(crate) fn terms_bytes(problem: &Problem, config: &BwdConfig) -> usize {
     query_cubes(problem, config) * config.term_bytes() as usize
 }
 
-/// Bytes of the sums of dQ.
+/// Bytes of the sums of dQ, with the counts of key blocks where these add in order.
 pub(crate) fn sums_bytes(problem: &Problem, config: &BwdConfig) -> usize {
-    let block = (config.block_m() * config.head_dim()) as usize * size_of::<f32>();
-    query_cubes(problem, config) * block
+    query_cubes(problem, config) * sums::block_bytes(*config) as usize
 }
 
 impl BwdArguments {

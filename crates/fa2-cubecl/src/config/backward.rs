@@ -61,8 +61,25 @@ impl Instructions {
 pub enum QuerySums {
     /// All key blocks, in f32 in global memory, in no particular order.
     Atomic,
+    /// All key blocks, in f32 in global memory, the later keys after the earlier: the same bits each time. Of
+    /// meaning with [`Instructions::Sm90a`] only.
+    Ordered,
     /// A kernel of its own, whose cubes own blocks of queries: the same bits each time.
     Owned,
+}
+
+impl QuerySums {
+    /// Whether the main kernel adds to sums in global memory.
+    #[must_use]
+    pub const fn in_memory(self) -> bool {
+        !matches!(self, Self::Owned)
+    }
+
+    /// Whether dQ has the same bits each time.
+    #[must_use]
+    pub const fn is_deterministic(self) -> bool {
+        !matches!(self, Self::Atomic)
+    }
 }
 
 /// Who starts the copies of the main kernel by warpgroups.
@@ -341,10 +358,11 @@ impl std::fmt::Display for BwdConfig {
             Instructions::Sm90 => write!(f, " sm_90")?,
             Instructions::Sm90a => write!(f, " warpgroups, {:?} loads", self.loads)?,
         }
-        if self.query_sums == QuerySums::Owned {
-            write!(f, " without dQ")?;
+        match self.query_sums {
+            QuerySums::Atomic => Ok(()),
+            QuerySums::Ordered => f.write_str(" dQ in order"),
+            QuerySums::Owned => f.write_str(" without dQ"),
         }
-        Ok(())
     }
 }
 

@@ -32,12 +32,16 @@ pub struct BwdPlan {
 /// The plan for `problem` on `gpu`.
 ///
 /// # Errors
-/// A problem that no kernel serves (see [`Problem::validate`]), or a GPU with too little shared memory.
+/// A problem that no kernel serves (see [`Problem::validate`]), a GPU with too little shared memory, or
+/// [`QuerySums::Ordered`], which only the kernels of [`choose_backward_sm90`](sm90::choose_backward_sm90) have.
 pub fn choose_backward(
     problem: &Problem,
     gpu: Gpu,
     query_sums: QuerySums,
 ) -> Result<BwdPlan, ConfigError> {
+    if query_sums == QuerySums::Ordered {
+        return Err(ConfigError::OrderedSums);
+    }
     let columns = problem.head_dim as u32;
     let mask = MaskKind::from(problem.mask);
     let instructions = if gpu.sm >= SM90 {
@@ -55,7 +59,7 @@ pub fn choose_backward(
         .find(|config| fits(config.shared_bytes(), gpu, 1))
         .ok_or(ConfigError::HeadDim(columns))?;
     let queries = match query_sums {
-        QuerySums::Atomic => None,
+        QuerySums::Atomic | QuerySums::Ordered => None,
         QuerySums::Owned => Some(choose_queries(problem, gpu)?),
     };
     Ok(BwdPlan {

@@ -57,7 +57,7 @@ impl BwdTensors {
 
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
-/// `query_sums` says how dQ is summed up: [`QuerySums::Owned`] gives the same bits each time. dK and dV
+/// `query_sums` says how dQ is summed up: all but [`QuerySums::Atomic`] give the same bits each time. dK and dV
 /// always have them. `plan` forces a plan; without one the heuristics choose one that runs from SM80 on.
 /// Returns the plan used. The workspace, two f32 a query row and the f32 sums of dQ where there are such,
 /// comes from the client.
@@ -277,6 +277,9 @@ pub(super) fn forced(
         };
         let found = plan.queries.is_some();
         return mismatch(pass(found).into(), pass(!found).into());
+    }
+    if query_sums == QuerySums::Ordered && !config.has_warpgroups() {
+        return Err(ConfigError::OrderedSums.into());
     }
     if config.instructions() == Instructions::Sm90 && gpu.sm < SM90 {
         return Err(ConfigError::Instructions(gpu.sm).into());

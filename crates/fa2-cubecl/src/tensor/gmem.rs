@@ -4,7 +4,7 @@
 
 use cubecl::prelude::*;
 use cubecl_ptx::atomic::fetch_add_global;
-use cubecl_ptx::memory::store_global;
+use cubecl_ptx::memory::{load_global_acquire, store_global, store_global_release};
 
 /// Byte strides of a [batch, heads, rows, columns] tensor whose columns are contiguous.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -45,4 +45,19 @@ pub(crate) fn clear_count(address: u64, #[comptime] offset: u32) {
 #[cube]
 pub(crate) fn count_up(address: u64, #[comptime] offset: u32) -> u32 {
     fetch_add_global(address, offset, 1u32)
+}
+
+/// Waits until another cube has set the count at `address` to `value`: what it had done before has happened.
+#[cube]
+pub(crate) fn await_count(address: u64, value: u32) {
+    let mut count = load_global_acquire(address, 0u32);
+    while count != value {
+        count = load_global_acquire(address, 0u32);
+    }
+}
+
+/// Sets the count at `address` for a cube that waits for it.
+#[cube]
+pub(crate) fn set_count(address: u64, value: u32) {
+    store_global_release(address, 0u32, value);
 }

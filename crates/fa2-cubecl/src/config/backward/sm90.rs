@@ -161,7 +161,7 @@ impl BwdConfig {
         }
         match (self.instructions, self.query_sums) {
             (Instructions::Sm80 | Instructions::Sm90, _) => 1,
-            (Instructions::Sm90a, QuerySums::Atomic) => 2,
+            (Instructions::Sm90a, QuerySums::Atomic | QuerySums::Ordered) => 2,
             (Instructions::Sm90a, QuerySums::Owned) => 0,
         }
     }

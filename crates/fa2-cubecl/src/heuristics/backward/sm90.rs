@@ -24,7 +24,7 @@ pub fn choose_backward_sm90(
     let instructions = Instructions::Sm90a;
     let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile(columns))?;
     let queries = match query_sums {
-        QuerySums::Atomic => None,
+        QuerySums::Atomic | QuerySums::Ordered => None,
         QuerySums::Owned => Some(choose_queries(problem, gpu)?),
     };
     Ok(BwdPlan {

@@ -4,10 +4,11 @@
 //! whatever the number of rows: one that does not exist, or that sees no key, has -inf and 0, so that
 //! its P is 0.
 
-use crate::config::backward::{BwdConfig, QuerySums, TERM_BYTES};
+use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::copy::atom::{CHUNK, CHUNK_BYTES, Registers4, g2r, g2r_f32, r2g, r2g_chunk};
 use crate::copy::g2s::RowCopier;
 use crate::kernel::backward::scheduler::{BwdShape, QueryTile, query_tile};
+use crate::kernel::backward::sums;
 use crate::mma::atom::add_dot_pair;
 use crate::problem::Dtype;
 use crate::softmax::atom::shuffle_xor;
@@ -38,7 +39,7 @@ pub struct PreprocessConfig {
     pub lse_gradient: LseGradient,
 }
 
-/// The row terms of every query block, and its sums of dQ cleared where `config` has them.
+/// The row terms of every query block, and its sums of dQ cleared, with the counts of key blocks, where `config` has them.
 ///
 /// Launch with `m_blocks` cubes for each query head, of `config.backward.threads()` units.
 #[cube(launch_unchecked)]
@@ -54,7 +55,7 @@ pub fn backward_preprocess(
 ) {
     let backward = comptime!(config.backward);
     let work = query_tile(&shape, backward);
-    if comptime!(backward.query_sums() == QuerySums::Atomic) {
+    if comptime!(backward.query_sums().in_memory()) {
         clear(global_address_mut(&mut dq_sums[0..1]), &work, backward);
     }
     let copier = RowCopier::new(unit_position(), comptime!(backward.row_share()));
@@ -116,20 +117,31 @@ pub fn backward_preprocess(
 /// Sets the sums of a block to zero.
 #[cube]
 fn clear(sums: u64, work: &QueryTile, #[comptime] config: BwdConfig) {
-    let block_bytes = comptime!(config.block_m() * config.head_dim() * 4);
+    let (sums_bytes, counts_bytes) =
+        comptime!((sums::sums_bytes(config), sums::counts_bytes(config)));
     let pass_bytes = comptime!(config.threads() * CHUNK_BYTES);
+    let unit = unit_position();
     let target = sums
-        + work.block as u64 * comptime!(block_bytes as u64)
-        + (unit_position() * CHUNK_BYTES) as u64;
+        + work.block as u64 * comptime!(sums::block_bytes(config) as u64)
+        + (unit * CHUNK_BYTES) as u64;
     #[unroll]
-    for pass in 0..comptime!(block_bytes / pass_bytes) {
-        let zeros = Registers4 {
-            x: 0u32,
-            y: 0u32,
-            z: 0u32,
-            w: 0u32,
-        };
-        r2g_chunk(target, comptime!(pass * pass_bytes), zeros);
+    for pass in 0..comptime!(sums_bytes / pass_bytes) {
+        r2g_chunk(target, comptime!(pass * pass_bytes), zeros());
+    }
+    if comptime!(counts_bytes > 0) {
+        if unit < comptime!(counts_bytes / CHUNK_BYTES) {
+            r2g_chunk(target, sums_bytes, zeros());
+        }
+    }
+}
+
+#[cube]
+fn zeros() -> Registers4 {
+    Registers4 {
+        x: 0u32,
+        y: 0u32,
+        z: 0u32,
+        w: 0u32,
     }
 }
 

@@ -4,7 +4,7 @@
 //! sections of key/value heads; inside a section all heads' first key blocks come first. Under a causal
 //! mask those are seen by the most queries, and the light ones fill the last wave.
 
-use crate::config::backward::BwdConfig;
+use crate::config::backward::{BwdConfig, QuerySums};
 use crate::mask::{MaskKind, first_query};
 use crate::tensor::address::cube_position;
 use crate::tensor::gmem::ByteStrides;
@@ -97,11 +97,11 @@ pub(crate) struct KeyTile {
     pub head_kv: u32,
     /// First key row.
     pub key: u32,
-    /// First query block to visit, of each query head of the group.
+    /// First query block that sees a key, of each query head of the group.
     pub first: u32,
-    /// How many to visit.
+    /// How many see one: all from the first on.
     pub blocks: u32,
-    /// How many of the first visited ones need a mask.
+    /// How many of the first ones need a mask.
     pub masked: u32,
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn query_block(shape: &BwdShape, work: &KeyTile, head: u32, block: u3
 /// those of another. Fields that change are arrays of one register.
 #[derive(CubeType)]
 pub(crate) struct QueryWalk {
-    /// The block, counted from the first visited.
+    /// Blocks of the head that are behind.
     pub block: Array<u32>,
     /// Its query head in the group.
     pub head: Array<u32>,
@@ -165,6 +165,18 @@ impl QueryWalk {
         block[0] = 0u32;
         head[0] = 0u32;
         QueryWalk { block, head }
+    }
+
+    /// The block, counted from the first that sees the keys.
+    ///
+    /// Where key blocks add to dQ in order, the last block comes first: under a causal mask it is the one that all
+    /// keys can begin with, and so the earlier keys are ahead everywhere.
+    pub fn visited(&self, work: &KeyTile, #[comptime] config: BwdConfig) -> u32 {
+        if comptime!(config.query_sums() == QuerySums::Ordered) {
+            work.blocks - self.block[0] - 1
+        } else {
+            self.block[0]
+        }
     }
 
     /// The next block.

@@ -2,8 +2,11 @@
 //!
 //! They lie as the registers do, [query block, warp, register, lane], with as many neighbouring registers
 //! of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous.
+//!
+//! Where key blocks add in order, the sums of a block are followed by a count for each warp: of the key
+//! blocks that have added theirs.
 
-use crate::config::backward::BwdConfig;
+use crate::config::backward::{BwdConfig, QuerySums};
 use crate::config::{MMA_N, WARP};
 use crate::copy::atom::{Accumulator4, g2r_f32, g2r_f32_x4, r2g_add, r2g_add_x4};
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
@@ -19,6 +22,24 @@ const fn step(config: BwdConfig) -> u32 {
 /// A warp's sums of a block.
 const fn warp_words(config: BwdConfig) -> u32 {
     config.query_layout().len() as u32 * WARP
+}
+
+/// Bytes of a block's sums.
+pub(crate) const fn sums_bytes(config: BwdConfig) -> u32 {
+    config.block_m() * config.head_dim() * 4
+}
+
+/// Bytes of a block's counts: a whole line of the cache, so that all sums stay aligned to one.
+pub(crate) const fn counts_bytes(config: BwdConfig) -> u32 {
+    match config.query_sums() {
+        QuerySums::Ordered => 128,
+        QuerySums::Atomic | QuerySums::Owned => 0,
+    }
+}
+
+/// Bytes from a block's sums to those of the next.
+pub(crate) const fn block_bytes(config: BwdConfig) -> u32 {
+    sums_bytes(config) + counts_bytes(config)
 }
 
 /// Bytes from a lane's first sum to those of addition `group`. What a warp's columns don't have is of the
@@ -43,9 +64,16 @@ pub(crate) fn offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
 /// [`offset()`] for the sums of the warp `warp`.
 #[cube]
 pub(crate) fn offset_of_warp(block: u64, warp: u32, #[comptime] config: BwdConfig) -> u64 {
-    let block_bytes = comptime!((config.block_m() * config.head_dim()) as u64 * 4);
     let lane_words = unit_position() % WARP * comptime!(config.sums_at_once());
-    block * block_bytes + ((warp * comptime!(warp_words(config)) + lane_words) * 4) as u64
+    block * comptime!(block_bytes(config) as u64)
+        + ((warp * comptime!(warp_words(config)) + lane_words) * 4) as u64
+}
+
+/// Byte offset of the count of the warp `warp` of query block `block`.
+#[cube]
+pub(crate) fn count_offset(block: u64, warp: u32, #[comptime] config: BwdConfig) -> u64 {
+    block * comptime!(block_bytes(config) as u64)
+        + (warp * 4 + comptime!(sums_bytes(config))) as u64
 }
 
 /// Adds `acc` to the lane's sums from address `target` on.

@@ -10,7 +10,7 @@ use crate::config::sm90::WARPGROUP_ROWS;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::pipeline::QueryRing;
+use crate::kernel::backward_sm90::pipeline::{QueryRing, pass_turn, take_turn};
 use crate::kernel::backward_sm90::producer::Loader;
 use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
 use crate::mask;
@@ -46,6 +46,8 @@ struct State {
     acc_dq: Accumulator,
     p: Fragments,
     ds: Fragments,
+    /// Address of the count of the last block's sums, of meaning where key blocks add in order.
+    count: Array<u64>,
     gradients: KeyGradients,
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn consume(
     #[comptime] config: BwdConfig,
 ) -> KeyGradients {
     let fragments = comptime!(config.block_m() as usize / 16);
+    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
     let mut state = State {
         operands: Operands::new(ring.shared, config),
         place: Place::first(0u32, comptime!(config.stages())),
@@ -85,6 +88,7 @@ pub(crate) fn consume(
         acc_dq: Accumulator::undefined(comptime!(config.query_layout())),
         p: Fragments::undefined(fragments),
         ds: Fragments::undefined(fragments),
+        count: Array::<u64>::new(1usize),
         gradients: KeyGradients {
             d_k: Accumulator::zeros(comptime!(config.gradient_layout())),
             d_v: Accumulator::zeros(comptime!(config.gradient_layout())),
@@ -96,6 +100,9 @@ pub(crate) fn consume(
         ring.wait_keys();
         for t in 0..steps {
             step(&mut state, ring, loader, t, to_sums, shape, work, config);
+        }
+        if is_ordered {
+            pass_turn(state.count[0], work, config);
         }
         wait(&mut state.gradients.d_k, 0u32);
         pin(&mut state.gradients.d_v);
@@ -165,6 +172,7 @@ fn step(
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
+    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
     let stage = state.place.offset(comptime!(config.stage_bytes()));
     let v = state.operands.k.beside(comptime!(config.kv_bytes()));
     let q = state.operands.q.after(stage);
@@ -176,13 +184,16 @@ fn step(
     fence_products();
     gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
     gemm_ss(&mut state.acc_dp, &v, &d_o, dtype);
+    if is_ordered && t > 0 {
+        pass_turn(state.count[0], work, config);
+    }
     wait(&mut state.acc_s, 1u32);
     pin(&mut state.gradients.d_k);
     if t > 0 {
         // dK of the block before has ended too.
         ring.release(state.place.tile_before());
     }
-    if state.walk.block[0] < work.masked {
+    if state.walk.visited(work, config) < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
     to_probabilities(&mut state.acc_s, terms, shape.scale_log2);
@@ -204,7 +215,7 @@ fn step(
         state.ds.round_steps(&state.acc_dp, steps, dtype);
     }
     let q = q.transposed();
-    if comptime!(config.query_sums() == QuerySums::Atomic) {
+    if comptime!(config.query_sums().in_memory()) {
         let tile = t % 2 * comptime!(config.score_bytes());
         store_ds(&state.operands, &state.ds, tile, config);
         ring.publish();
@@ -213,9 +224,14 @@ fn step(
         gemm_ss(&mut state.acc_dq, &ds, &state.operands.k_transposed, dtype);
         gemm_rs(&mut state.gradients.d_k, &state.ds, &q, dtype);
         load_ahead(ring, loader, &state.place, t, shape, work, config);
+        let visited = state.walk.visited(work, config);
+        let block = query_block(shape, work, state.walk.head[0], visited);
+        if is_ordered {
+            state.count[0] = to_sums + sums::count_offset(block, unit_position() / WARP, config);
+            take_turn(state.count[0], work, config);
+        }
         wait(&mut state.acc_dq, 1u32);
         pin(&mut state.gradients.d_v);
-        let block = query_block(shape, work, state.walk.head[0], state.walk.block[0]);
         sums::add(&state.acc_dq, to_sums + sums::offset(block, config), config);
     } else {
         ring.publish();
@@ -297,7 +313,8 @@ fn hide(
 ) {
     let unit = unit_position();
     let key = work.key + unit / WARP * 16 + unit % WARP / 4;
-    let query = (work.first + walk.block[0]) * comptime!(config.block_m()) + unit % 4 * 2;
+    let block = work.first + walk.visited(work, config);
+    let query = block * comptime!(config.block_m()) + unit % 4 * 2;
     mask::apply_transposed(
         acc_s,
         key as i32,

@@ -13,14 +13,21 @@
 //! the computing threads a block is enough: who passes that of block t + 1 has read block t's tile, so the
 //! stores of block t + 2 may begin. It has left the stage of block t too, so a thread that computes may have it
 //! filled.
+//!
+//! Where key blocks add to dQ in order, each warp's sums of a query block have a count in global memory: of the
+//! key blocks that have added theirs. A warp waits for the count to be the number of key blocks before its own,
+//! all of which see the query block too, adds, and counts itself. Cubes start in the order of their numbers, and
+//! those of earlier keys have lower ones, so who waits does so for cubes that run.
 
 use crate::config::WARP;
-use crate::config::backward::{BwdConfig, Loads, QuerySums};
-use crate::copy::atom::g2s_bytes;
+use crate::config::backward::{BwdConfig, Loads};
+use crate::copy::atom::{g2s_bytes, sync_warp};
 use crate::copy::tma::{TileOrigin, copy_tile};
 use crate::kernel::backward::pipeline::sync_computing;
+use crate::kernel::backward::scheduler::KeyTile;
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
+use crate::tensor::gmem::{await_count, set_count};
 use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 use cubecl_ptx::mbarrier::{
@@ -174,13 +181,34 @@ impl QueryRing {
     /// empty.
     pub fn publish(&self) {
         let config = comptime!(self.config);
-        if comptime!(config.query_sums() == QuerySums::Atomic) {
+        if comptime!(config.query_sums().in_memory()) {
             fence_shared_async();
         }
-        if comptime!(config.query_sums() == QuerySums::Atomic || config.loads() == Loads::Thread) {
+        if comptime!(config.query_sums().in_memory() || config.loads() == Loads::Thread) {
             // Orders: stores of dS by all computing threads < its reads by products; all reads of the block
             // before < the copies over it.
             sync_computing(config);
         }
+    }
+}
+
+/// Waits until the keys before those of `work` have added to a warp's sums, whose count is at global address
+/// `count`.
+#[cube]
+pub(crate) fn take_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfig) {
+    // Orders: the additions of the key block before < those of this one.
+    await_count(count, work.key / comptime!(config.block_n()));
+    // Lanes may have seen it at different times.
+    sync_warp();
+}
+
+/// Lets the next keys add to the warp's sums. It waits until this warp's additions have ended, so it is cheapest
+/// under products that have been started since.
+#[cube]
+pub(crate) fn pass_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfig) {
+    // Orders: all lanes' additions < the count.
+    sync_warp();
+    if unit_position().is_multiple_of(WARP) {
+        set_count(count, work.key / comptime!(config.block_n()) + 1);
     }
 }

@@ -44,7 +44,7 @@ impl Loader {
     /// Starts the copies of the next block of Q and dO, and of its row terms, into `stage`.
     pub fn load(&self, ring: &QueryRing, stage: u32, shape: &BwdShape, work: &KeyTile) {
         let config = comptime!(ring.config);
-        let (head, block) = (self.walk.head[0], self.walk.block[0]);
+        let (head, block) = (self.walk.head[0], self.walk.visited(work, config));
         let queries = TileOrigin {
             row: (work.first + block) * comptime!(config.block_m()),
             head: work.head_kv * shape.group_size + head,

@@ -113,11 +113,11 @@ fn warpgroups_that_share_keys_have_tiles_of_p_and_of_ds() {
 #[test]
 fn shared_memory_ends_with_aligned_barriers() {
     for config in warpgroups() {
-        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for sums in [QuerySums::Atomic, QuerySums::Ordered, QuerySums::Owned] {
             let config = config.with_query_sums(sums);
             let tiles = 2 * config.kv_bytes() + config.stages() * config.stage_bytes();
             let ds = match sums {
-                QuerySums::Atomic => 2 * config.score_bytes(),
+                QuerySums::Atomic | QuerySums::Ordered => 2 * config.score_bytes(),
                 QuerySums::Owned => 0,
             };
             assert_eq!(config.terms_offset(), tiles + ds, "{config}");

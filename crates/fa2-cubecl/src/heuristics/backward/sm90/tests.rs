@@ -27,7 +27,7 @@ fn hopper() -> Gpu {
 #[test]
 fn every_size_up_to_256_has_a_plan_and_no_larger_one() {
     for head_dim in (8..=256).step_by(8) {
-        for sums in [QuerySums::Atomic, QuerySums::Owned] {
+        for sums in [QuerySums::Atomic, QuerySums::Ordered, QuerySums::Owned] {
             let plan = choose_backward_sm90(&problem(head_dim), hopper(), sums).unwrap();
             assert_eq!(plan.config.instructions(), Instructions::Sm90a);
             assert_eq!(plan.config.query_sums(), sums);

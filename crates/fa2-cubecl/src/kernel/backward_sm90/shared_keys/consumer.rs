@@ -7,6 +7,7 @@ use crate::copy::atom::sync_warp;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
+use crate::kernel::backward_sm90::pipeline::{pass_turn, take_turn};
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Scores, Side};
 use crate::kernel::backward_sm90::shared_keys::scores::{
     block_index, differentiate, first_row, pair_count, to_probabilities,
@@ -190,7 +191,7 @@ fn step(
     gemm_ss(&mut state.acc_s, &q, &state.k, dtype);
     gemm_ss(&mut state.acc_dp, &d_o, &v, dtype);
     wait(&mut state.acc_s, 1u32);
-    if state.walk.block[0] < work.masked {
+    if state.walk.visited(work, config) < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
     to_probabilities(&mut state.acc_s, terms, shape.scale_log2, exists);
@@ -216,11 +217,9 @@ fn step(
     if comptime!(gradient == Gradient::Keys) {
         add_gradient(state, ring, gradient, config);
     }
-    if comptime!(config.query_sums() == QuerySums::Atomic) {
-        let index = block_index(&state.walk, exists, shape, work);
-        let warp = unit_position() / WARP % 4;
-        let target = to_sums + sums::offset_of_warp(index, warp, config);
-        add_queries(state, ring, target, gradient, config);
+    if comptime!(config.query_sums().in_memory()) {
+        let block = block_index(&state.walk, exists, shape, work, config);
+        add_queries(state, ring, exists, block, to_sums, work, gradient, config);
     } else {
         finish_gradient(state, ring, 0u32, gradient);
     }
@@ -273,17 +272,24 @@ fn finish_gradient(
     ring.leave(comptime!(gradient.scores()), gradient);
 }
 
-/// dQ of this warpgroup's block, part after part, added to the lane's sums from global address `target` on.
-/// The first part runs behind the gradient, whose operands are given back under it.
+/// dQ of this warpgroup's query block `block`, part after part, added to the sums from global address `to_sums`
+/// on. The first part runs behind the gradient, whose operands are given back under it.
 #[cube]
 fn add_queries(
     state: &mut State,
     ring: &BlockRing,
-    target: u64,
+    exists: bool,
+    block: u64,
+    to_sums: u64,
+    work: &KeyTile,
     #[comptime] gradient: Gradient,
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
+    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
+    let warp = unit_position() / WARP % 4;
+    let target = to_sums + sums::offset_of_warp(block, warp, config);
+    let count = to_sums + sums::count_offset(block, warp, config);
     let k = state.k.transposed();
     #[unroll]
     for part in 0..comptime!(config.head_dim() / DQ_COLUMNS) {
@@ -296,9 +302,18 @@ fn add_queries(
         gemm_rs_from_zero(&mut state.acc_dq, &state.ds, &columns, dtype);
         if comptime!(part == 0) {
             finish_gradient(state, ring, 1u32, gradient);
+            if is_ordered && exists {
+                take_turn(count, work, config);
+            }
         }
         wait(&mut state.acc_dq, 0u32);
-        sums::add_from(&state.acc_dq, target, column, config);
+        // Without order a block that does not exist adds zeros; it has no turn.
+        if comptime!(!is_ordered) || exists {
+            sums::add_from(&state.acc_dq, target, column, config);
+        }
+    }
+    if is_ordered && exists {
+        pass_turn(count, work, config);
     }
 }
 
@@ -322,7 +337,8 @@ fn hide(
     work: &KeyTile,
     #[comptime] config: BwdConfig,
 ) {
-    let row = (work.first + walk.block[0]) * comptime!(config.block_m()) + first_row();
+    let block = work.first + walk.visited(work, config);
+    let row = block * comptime!(config.block_m()) + first_row();
     let column = work.key + unit_position() % 4 * 2;
     mask::apply(
         acc_s,
