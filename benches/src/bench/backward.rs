@@ -48,6 +48,9 @@ pub struct BackwardArgs {
     /// Measure the kernels for SM90 with these loads instead of the chosen ones.
     #[arg(long, value_enum, value_delimiter = ',')]
     loads: Vec<LoadsArg>,
+    /// Measure the kernels for SM90 with so many key/value heads in a section of the schedule.
+    #[arg(long)]
+    section: Option<u32>,
     #[command(flatten)]
     pace: PaceArgs,
     #[command(flatten)]
@@ -185,7 +188,12 @@ fn hopper_plans(
             .map(config)
             .collect::<Result<_, _>>()?;
     }
-    let plan = |config| BwdPlan { config, ..chosen };
+    let section = args.section.unwrap_or(chosen.section);
+    let plan = |config| BwdPlan {
+        config,
+        section,
+        ..chosen
+    };
     let of_loads = |config: BwdConfig| match args.loads.is_empty() {
         true => vec![plan(config)],
         false => {

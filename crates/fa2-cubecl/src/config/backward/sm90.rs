@@ -134,6 +134,19 @@ impl BwdConfig {
         }
     }
 
+    /// Whether S of a block is started in the step before: where a warp waits for its turn to add to dQ, products
+    /// run longer then. With 128 queries a block, or 240 registers a thread, there are too few of these for it.
+    pub(crate) const fn starts_scores_ahead(&self) -> bool {
+        matches!(self.query_sums, QuerySums::Ordered)
+            && matches!(self.loads, Loads::Thread)
+            && self.tile.block_m == WARPGROUP_ROWS
+    }
+
+    /// Groups of products that a step starts after dQ: dK, and S of the next block where it is started ahead.
+    pub(crate) const fn groups_behind_dq(&self) -> u32 {
+        if self.starts_scores_ahead() { 2 } else { 1 }
+    }
+
     /// Warpgroups that compute.
     pub(crate) const fn warpgroups(&self) -> u32 {
         self.threads() / WARPGROUP

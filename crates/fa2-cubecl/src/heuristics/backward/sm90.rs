@@ -9,6 +9,9 @@ use crate::heuristics::sm90::refusal_of;
 use crate::mask::MaskKind;
 use crate::problem::Problem;
 
+/// Heads of a section where key blocks add in order: a GPU of 132 multiprocessors then runs 8 blocks of each.
+const ORDERED_HEADS: u32 = 16;
+
 /// The plan for `problem` on `gpu`. Where dQ has a pass of its own, that is the one of
 /// [`choose_backward`](super::choose_backward).
 ///
@@ -23,15 +26,26 @@ pub fn choose_backward_sm90(
     let mask = MaskKind::from(problem.mask);
     let instructions = Instructions::Sm90a;
     let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile(columns))?;
+    let section = match query_sums {
+        QuerySums::Atomic | QuerySums::Owned => section(problem),
+        QuerySums::Ordered => ordered_section(problem),
+    };
     let queries = match query_sums {
         QuerySums::Atomic | QuerySums::Ordered => None,
         QuerySums::Owned => Some(choose_queries(problem, gpu)?),
     };
     Ok(BwdPlan {
         config: config.with_query_sums(query_sums),
-        section: section(problem),
+        section,
         queries,
     })
+}
+
+/// [`section`] where key blocks add to dQ in order: at least so many heads that few cubes which run together wait
+/// for each other, those of one head. Each takes the delays of all before it.
+fn ordered_section(problem: &Problem) -> u32 {
+    let heads = (problem.batch * problem.heads_kv) as u32;
+    section(problem).max(ORDERED_HEADS).min(heads.max(1))
 }
 
 /// Why `plan`, made of [`Instructions::Sm90a`], does not serve `problem` on `gpu`, if so. `strides` of Q, K,

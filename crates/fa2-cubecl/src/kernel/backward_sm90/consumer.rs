@@ -2,7 +2,9 @@
 //!
 //! Products run beside the code. A step over a block of queries starts S and dP together; P is computed under
 //! dP, dS under dV += P^T dO, and dQ is added to its sums under dK += dS^T Q, which goes on into the next
-//! step. That order keeps the tensor cores busiest: they have work whenever a warpgroup computes.
+//! step. That order keeps the tensor cores busiest: they have work whenever a warpgroup computes. Where key blocks
+//! add in order and there are registers for it, S is started a step earlier, behind dK: both run while a warp
+//! waits for its turn.
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
@@ -40,6 +42,8 @@ pub(crate) struct KeyGradients {
 struct State {
     operands: Operands,
     place: Place,
+    /// The place of the next S, where it is started ahead.
+    next: Place,
     walk: QueryWalk,
     acc_s: Accumulator,
     acc_dp: Accumulator,
@@ -82,6 +86,7 @@ pub(crate) fn consume(
     let mut state = State {
         operands: Operands::new(ring.shared, config),
         place: Place::first(0u32, comptime!(config.stages())),
+        next: Place::first(0u32, comptime!(config.stages())),
         walk: QueryWalk::first(),
         acc_s: Accumulator::undefined(comptime!(config.score_layout())),
         acc_dp: Accumulator::undefined(comptime!(config.score_layout())),
@@ -98,6 +103,15 @@ pub(crate) fn consume(
     if steps > 0 {
         start_loads(ring, loader, steps, shape, work, config);
         ring.wait_keys();
+        if comptime!(config.starts_scores_ahead()) {
+            ring.wait(&state.next);
+            // Zero before S starts: LLVM would make them so behind it, where ptxas wants no such thing (C7515).
+            pin(&mut state.gradients.d_k);
+            pin(&mut state.gradients.d_v);
+            fence_products();
+            let stage = state.next.offset(comptime!(config.stage_bytes()));
+            multiply_scores(&mut state, stage, config);
+        }
         for t in 0..steps {
             step(&mut state, ring, loader, t, to_sums, shape, work, config);
         }
@@ -159,7 +173,57 @@ impl Operands {
     }
 }
 
-/// A block of queries.
+/// Starts S of the block whose stage lies `stage` bytes from the first.
+#[cube]
+fn multiply_scores(state: &mut State, stage: u32, #[comptime] config: BwdConfig) {
+    let q = state.operands.q.after(stage);
+    gemm_ss(&mut state.acc_s, &state.operands.k, &q, config.dtype());
+}
+
+/// Starts S of the next block, where it is started ahead. Behind the last block it multiplies what the stage
+/// holds, and nobody reads the result.
+#[cube]
+fn multiply_next_scores(state: &mut State, #[comptime] config: BwdConfig) {
+    if comptime!(config.starts_scores_ahead()) {
+        let stage = state.next.offset(comptime!(config.stage_bytes()));
+        multiply_scores(state, stage, config);
+    }
+}
+
+/// S of the `t`-th visited block, with dP on its way.
+#[cube]
+fn finish_scores(
+    state: &mut State,
+    ring: &QueryRing,
+    v: &Operand,
+    d_o: &Operand,
+    t: u32,
+    #[comptime] config: BwdConfig,
+) {
+    if comptime!(config.starts_scores_ahead()) {
+        // With dP started before, ptxas would not know S to have ended at its wait (C7514).
+        wait(&mut state.acc_s, 0u32);
+    } else {
+        ring.wait(&state.place);
+    }
+    pin(&mut state.gradients.d_v);
+    fence_products();
+    if comptime!(!config.starts_scores_ahead()) {
+        let stage = state.place.offset(comptime!(config.stage_bytes()));
+        multiply_scores(state, stage, config);
+    }
+    gemm_ss(&mut state.acc_dp, v, d_o, comptime!(config.dtype()));
+    if comptime!(!config.starts_scores_ahead()) {
+        wait(&mut state.acc_s, 1u32);
+    }
+    pin(&mut state.gradients.d_k);
+    if t > 0 {
+        // dK of the block before has ended too.
+        ring.release(state.place.tile_before());
+    }
+}
+
+/// The `t`-th visited block of queries.
 #[cube]
 fn step(
     state: &mut State,
@@ -179,20 +243,7 @@ fn step(
     let d_o = q.beside(comptime!(config.q_bytes()));
     let terms = ring.terms(state.place.tile[0]) + unit_position() % 4 * comptime!(2 * TERM_BYTES);
 
-    ring.wait(&state.place);
-    pin(&mut state.gradients.d_v);
-    fence_products();
-    gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
-    gemm_ss(&mut state.acc_dp, &v, &d_o, dtype);
-    if is_ordered && t > 0 {
-        pass_turn(state.count[0], work, config);
-    }
-    wait(&mut state.acc_s, 1u32);
-    pin(&mut state.gradients.d_k);
-    if t > 0 {
-        // dK of the block before has ended too.
-        ring.release(state.place.tile_before());
-    }
+    finish_scores(state, ring, &v, &d_o, t, config);
     if state.walk.visited(work, config) < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
@@ -215,6 +266,13 @@ fn step(
         state.ds.round_steps(&state.acc_dp, steps, dtype);
     }
     let q = q.transposed();
+    if comptime!(config.starts_scores_ahead()) {
+        state.next.advance();
+        if t + 1 < work.blocks * shape.group_size {
+            // Not between products: ptxas would part them by an arrive of its own (C7519).
+            ring.wait(&state.next);
+        }
+    }
     if comptime!(config.query_sums().in_memory()) {
         let tile = t % 2 * comptime!(config.score_bytes());
         store_ds(&state.operands, &state.ds, tile, config);
@@ -223,14 +281,18 @@ fn step(
         let ds = state.operands.ds.after(tile);
         gemm_ss(&mut state.acc_dq, &ds, &state.operands.k_transposed, dtype);
         gemm_rs(&mut state.gradients.d_k, &state.ds, &q, dtype);
+        multiply_next_scores(state, config);
         load_ahead(ring, loader, &state.place, t, shape, work, config);
         let visited = state.walk.visited(work, config);
         let block = query_block(shape, work, state.walk.head[0], visited);
         if is_ordered {
+            if t > 0 {
+                pass_turn(state.count[0], work, config);
+            }
             state.count[0] = to_sums + sums::count_offset(block, unit_position() / WARP, config);
             take_turn(state.count[0], work, config);
         }
-        wait(&mut state.acc_dq, 1u32);
+        wait(&mut state.acc_dq, comptime!(config.groups_behind_dq()));
         pin(&mut state.gradients.d_v);
         sums::add(&state.acc_dq, to_sums + sums::offset(block, config), config);
     } else {

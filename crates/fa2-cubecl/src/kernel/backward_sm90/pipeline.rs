@@ -202,8 +202,8 @@ pub(crate) fn take_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfi
     sync_warp();
 }
 
-/// Lets the next keys add to the warp's sums. It waits until this warp's additions have ended, so it is cheapest
-/// under products that have been started since.
+/// Lets the next keys add to the warp's sums. It waits until this warp's additions are seen by all, which takes
+/// hundreds of cycles even if they have long ended: products should run meanwhile.
 #[cube]
 pub(crate) fn pass_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfig) {
     // Orders: all lanes' additions < the count.

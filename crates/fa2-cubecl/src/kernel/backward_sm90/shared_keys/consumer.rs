@@ -77,6 +77,8 @@ struct State {
     acc_dq: Accumulator,
     p: Fragments,
     ds: Fragments,
+    /// Address of the count of the last block's sums, of meaning where key blocks add in order.
+    count: Array<u64>,
     sum: Accumulator,
 }
 
@@ -103,17 +105,28 @@ pub(crate) fn consume(
         let scores = comptime!(gradient.scores());
         ring.open_tiles(scores, gradient);
         ring.wait_keys();
-        for t in 0..pair_count(blocks) {
-            let exists = 2 * t + comptime!(gradient.index()) < blocks;
-            step(
-                &mut state, ring, exists, to_sums, shape, work, gradient, config,
-            );
+        let pairs = pair_count(blocks);
+        for t in 0..pairs {
+            step(&mut state, ring, t, to_sums, shape, work, gradient, config);
+        }
+        if comptime!(is_ordered(config)) && exists(pairs - 1, shape, work, gradient) {
+            pass_turn(state.count[0], work, config);
         }
         // The reader has left the last tiles too.
         ring.claim(Scores::P, gradient);
         ring.claim(Scores::Ds, gradient);
     }
     state.sum
+}
+
+const fn is_ordered(config: BwdConfig) -> bool {
+    matches!(config.query_sums(), QuerySums::Ordered)
+}
+
+/// Whether the `t`-th pair has a block for the warpgroup that sums up `gradient`: all but the last have.
+#[cube]
+fn exists(t: u32, shape: &BwdShape, work: &KeyTile, #[comptime] gradient: Gradient) -> bool {
+    2 * t + comptime!(gradient.index()) < work.blocks * shape.group_size
 }
 
 #[cube]
@@ -160,16 +173,17 @@ fn start(ring: &BlockRing, #[comptime] gradient: Gradient, #[comptime] config: B
         acc_dq: Accumulator::undefined(comptime!(config.query_part_layout())),
         p: Fragments::undefined(fragments),
         ds: Fragments::undefined(fragments),
+        count: Array::<u64>::new(1usize),
         sum: Accumulator::zeros(comptime!(config.gradient_layout())),
     }
 }
 
-/// A pair of blocks; `exists` says whether this warpgroup's is one.
+/// The `t`-th pair of blocks.
 #[cube]
 fn step(
     state: &mut State,
     ring: &BlockRing,
-    exists: bool,
+    t: u32,
     to_sums: u64,
     shape: &BwdShape,
     work: &KeyTile,
@@ -183,6 +197,7 @@ fn step(
     let d_o = q.beside(comptime!(config.side_offset(Side::Outputs)));
     let v = state.k.beside(comptime!(config.kv_bytes()));
     let terms = ring.terms(state.own.tile[0]);
+    let exists = exists(t, shape, work, gradient);
 
     ring.wait(&state.own, Side::Queries);
     ring.wait(&state.own, Side::Outputs);
@@ -219,7 +234,9 @@ fn step(
     }
     if comptime!(config.query_sums().in_memory()) {
         let block = block_index(&state.walk, exists, shape, work, config);
-        add_queries(state, ring, exists, block, to_sums, work, gradient, config);
+        add_queries(
+            state, ring, t, exists, block, to_sums, work, gradient, config,
+        );
     } else {
         finish_gradient(state, ring, 0u32, gradient);
     }
@@ -278,6 +295,7 @@ fn finish_gradient(
 fn add_queries(
     state: &mut State,
     ring: &BlockRing,
+    t: u32,
     exists: bool,
     block: u64,
     to_sums: u64,
@@ -286,10 +304,9 @@ fn add_queries(
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
-    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
+    let is_ordered = comptime!(is_ordered(config));
     let warp = unit_position() / WARP % 4;
     let target = to_sums + sums::offset_of_warp(block, warp, config);
-    let count = to_sums + sums::count_offset(block, warp, config);
     let k = state.k.transposed();
     #[unroll]
     for part in 0..comptime!(config.head_dim() / DQ_COLUMNS) {
@@ -301,9 +318,13 @@ fn add_queries(
         fence_products();
         gemm_rs_from_zero(&mut state.acc_dq, &state.ds, &columns, dtype);
         if comptime!(part == 0) {
+            if is_ordered && t > 0 {
+                pass_turn(state.count[0], work, config);
+            }
             finish_gradient(state, ring, 1u32, gradient);
             if is_ordered && exists {
-                take_turn(count, work, config);
+                state.count[0] = to_sums + sums::count_offset(block, warp, config);
+                take_turn(state.count[0], work, config);
             }
         }
         wait(&mut state.acc_dq, 0u32);
@@ -311,9 +332,6 @@ fn add_queries(
         if comptime!(!is_ordered) || exists {
             sums::add_from(&state.acc_dq, target, column, config);
         }
-    }
-    if is_ordered && exists {
-        pass_turn(count, work, config);
     }
 }
 
