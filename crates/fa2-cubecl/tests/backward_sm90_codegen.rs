@@ -102,6 +102,13 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
         for counts in &loops {
             assert_derived(&plan.config, counts);
         }
+        // A count is set behind a fence of all that came before; there is nothing else to fence for other cubes.
+        let fences = match plan.config.query_sums() {
+            QuerySums::Ordered => expected,
+            QuerySums::Atomic | QuerySums::Owned => 0,
+        };
+        let found = Census::count(&census.kernel, "MEMBAR.ALL.GPU");
+        assert_eq!(found, fences, "{}", plan.config);
         let [k, l] =
             [&census.kernel, loops[0]].map(|counts| move |name| Census::count(counts, name));
         table += &format!(

@@ -50,7 +50,7 @@ pub(crate) fn terms_bytes(problem: &Problem, config: &BwdConfig) -> usize {
     query_cubes(problem, config) * config.term_bytes() as usize
 }
 
-/// Bytes of the sums of dQ, with the counts of key blocks where these add in order.
+/// Bytes of the sums of dQ, with the count of key blocks where these add in order.
 pub(crate) fn sums_bytes(problem: &Problem, config: &BwdConfig) -> usize {
     query_cubes(problem, config) * sums::block_bytes(*config) as usize
 }

@@ -170,14 +170,16 @@ impl BwdConfig {
     #[must_use]
     pub const fn with_query_sums(mut self, query_sums: QuerySums) -> Self {
         self.query_sums = query_sums;
-        self
+        self.with_loads(self.loads)
     }
 
     /// The same with copies started by others; of meaning with [`Instructions::Sm90a`] only. Where
-    /// warpgroups share keys, one more always loads.
+    /// warpgroups share keys, or add to dQ in order, which takes a thread that waits for others, one more always
+    /// loads.
     #[must_use]
     pub const fn with_loads(mut self, loads: Loads) -> Self {
-        self.loads = if self.shares_keys() {
+        let is_ordered = matches!(self.query_sums, QuerySums::Ordered);
+        self.loads = if self.shares_keys() || is_ordered {
             Loads::Warpgroup
         } else {
             loads

@@ -18,16 +18,19 @@
 //! The row terms, the sums of dQ and what makes dQ of them are those of SM80 ([`backward`](super::backward)).
 
 pub(crate) mod consumer;
+pub(crate) mod keeper;
 pub mod maps;
 pub(crate) mod pipeline;
 pub(crate) mod producer;
 mod scores;
 pub(crate) mod shared_keys;
 
-use crate::config::backward::{BwdConfig, Loads};
+use crate::config::WARP;
+use crate::config::backward::{BwdConfig, Loads, QuerySums};
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, key_tile};
 use crate::kernel::backward_sm90::consumer::consume;
+use crate::kernel::backward_sm90::keeper::keep_turns;
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::{Loader, produce};
 use crate::kernel::backward_sm90::shared_keys::share_keys;
@@ -94,8 +97,15 @@ fn own_keys(
         compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     } else if warpgroup_index() == comptime!(config.warpgroups()) {
         release_loading_registers(comptime!(config.registers()));
-        if unit_position() == comptime!(config.threads()) {
+        // A warp for each, so that none waits for the other.
+        let unit = unit_position();
+        if unit == comptime!(config.threads()) {
             produce(&ring, &mut loader, shape, work, config);
+        }
+        if comptime!(config.query_sums() == QuerySums::Ordered)
+            && unit == comptime!(config.threads() + WARP)
+        {
+            keep_turns(&ring.turns(), sums, shape, work, 0u32, 1u32, config);
         }
     } else {
         claim_computing_registers(comptime!(config.registers()));

@@ -16,7 +16,9 @@ use crate::mma::accumulator::AccumulatorLayout;
 const MAX_HEAD_DIM: u32 = 128;
 /// Columns of dQ that warpgroups which share keys multiply at once.
 pub(crate) const DQ_COLUMNS: u32 = 64;
-/// Bytes kept for the barriers behind the row terms.
+/// Registers of a thread of the warpgroup that loads, where one of its threads keeps turns too.
+const KEEPING_REGISTERS: u32 = 32;
+/// Bytes kept for the barriers behind the row terms; twice as many with those of turns.
 const BARRIER_BYTES: u32 = 128;
 
 /// The head size that `columns` columns are computed with.
@@ -134,19 +136,6 @@ impl BwdConfig {
         }
     }
 
-    /// Whether S of a block is started in the step before: where a warp waits for its turn to add to dQ, products
-    /// run longer then. With 128 queries a block, or 240 registers a thread, there are too few of these for it.
-    pub(crate) const fn starts_scores_ahead(&self) -> bool {
-        matches!(self.query_sums, QuerySums::Ordered)
-            && matches!(self.loads, Loads::Thread)
-            && self.tile.block_m == WARPGROUP_ROWS
-    }
-
-    /// Groups of products that a step starts after dQ: dK, and S of the next block where it is started ahead.
-    pub(crate) const fn groups_behind_dq(&self) -> u32 {
-        if self.starts_scores_ahead() { 2 } else { 1 }
-    }
-
     /// Warpgroups that compute.
     pub(crate) const fn warpgroups(&self) -> u32 {
         self.threads() / WARPGROUP
@@ -154,7 +143,13 @@ impl BwdConfig {
 
     /// Registers of threads where a warpgroup loads.
     pub(crate) const fn registers(&self) -> RegisterSplit {
-        RegisterSplit::new(self.warpgroups())
+        let split = RegisterSplit::new(self.warpgroups());
+        match self.query_sums {
+            QuerySums::Ordered if split.loading < KEEPING_REGISTERS => {
+                RegisterSplit::with_loading(split.warpgroups, KEEPING_REGISTERS)
+            }
+            _ => split,
+        }
     }
 
     /// Threads of a cube of the main kernel.
@@ -181,10 +176,10 @@ impl BwdConfig {
 
     /// Bytes for barriers.
     pub(crate) const fn barrier_bytes(&self) -> u32 {
-        if self.has_warpgroups() {
-            BARRIER_BYTES
-        } else {
-            0
+        match (self.instructions, self.query_sums) {
+            (Instructions::Sm80 | Instructions::Sm90, _) => 0,
+            (Instructions::Sm90a, QuerySums::Atomic | QuerySums::Owned) => BARRIER_BYTES,
+            (Instructions::Sm90a, QuerySums::Ordered) => 2 * BARRIER_BYTES,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::heuristics::sm90::refusal_of;
 use crate::mask::MaskKind;
 use crate::problem::Problem;
 
-/// Heads of a section where key blocks add in order: a GPU of 132 multiprocessors then runs 8 blocks of each.
+/// Heads of such a section: a GPU of 132 multiprocessors then runs 8 blocks of each.
 const ORDERED_HEADS: u32 = 16;
 
 /// The plan for `problem` on `gpu`. Where dQ has a pass of its own, that is the one of
@@ -41,8 +41,8 @@ pub fn choose_backward_sm90(
     })
 }
 
-/// [`section`] where key blocks add to dQ in order: at least so many heads that few cubes which run together wait
-/// for each other, those of one head. Each takes the delays of all before it.
+/// [`section`] where key blocks add to dQ in order. A cube that starts beside those before it waits for the turns of
+/// all of them first: so many heads that these are few, and that cubes end in the order in which others start.
 fn ordered_section(problem: &Problem) -> u32 {
     let heads = (problem.batch * problem.heads_kv) as u32;
     section(problem).max(ORDERED_HEADS).min(heads.max(1))

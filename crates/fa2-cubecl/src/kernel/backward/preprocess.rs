@@ -39,7 +39,7 @@ pub struct PreprocessConfig {
     pub lse_gradient: LseGradient,
 }
 
-/// The row terms of every query block, and its sums of dQ cleared, with the counts of key blocks, where `config` has them.
+/// The row terms of every query block, and its sums of dQ cleared, with the count of key blocks, where `config` has them.
 ///
 /// Launch with `m_blocks` cubes for each query head, of `config.backward.threads()` units.
 #[cube(launch_unchecked)]
@@ -117,8 +117,8 @@ pub fn backward_preprocess(
 /// Sets the sums of a block to zero.
 #[cube]
 fn clear(sums: u64, work: &QueryTile, #[comptime] config: BwdConfig) {
-    let (sums_bytes, counts_bytes) =
-        comptime!((sums::sums_bytes(config), sums::counts_bytes(config)));
+    let (sums_bytes, count_bytes) =
+        comptime!((sums::sums_bytes(config), sums::count_bytes(config)));
     let pass_bytes = comptime!(config.threads() * CHUNK_BYTES);
     let unit = unit_position();
     let target = sums
@@ -128,10 +128,8 @@ fn clear(sums: u64, work: &QueryTile, #[comptime] config: BwdConfig) {
     for pass in 0..comptime!(sums_bytes / pass_bytes) {
         r2g_chunk(target, comptime!(pass * pass_bytes), zeros());
     }
-    if comptime!(counts_bytes > 0) {
-        if unit < comptime!(counts_bytes / CHUNK_BYTES) {
-            r2g_chunk(target, sums_bytes, zeros());
-        }
+    if comptime!(count_bytes > 0) && unit < comptime!(count_bytes / CHUNK_BYTES) {
+        r2g_chunk(target, sums_bytes, zeros());
     }
 }
 

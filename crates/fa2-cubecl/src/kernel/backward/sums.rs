@@ -3,8 +3,8 @@
 //! They lie as the registers do, [query block, warp, register, lane], with as many neighbouring registers
 //! of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous.
 //!
-//! Where key blocks add in order, the sums of a block are followed by a count for each warp: of the key
-//! blocks that have added theirs.
+//! Where key blocks add in order, the sums of a block are followed by a count: of the key blocks that have added
+//! theirs.
 
 use crate::config::backward::{BwdConfig, QuerySums};
 use crate::config::{MMA_N, WARP};
@@ -29,8 +29,8 @@ pub(crate) const fn sums_bytes(config: BwdConfig) -> u32 {
     config.block_m() * config.head_dim() * 4
 }
 
-/// Bytes of a block's counts: a whole line of the cache, so that all sums stay aligned to one.
-pub(crate) const fn counts_bytes(config: BwdConfig) -> u32 {
+/// Bytes for a block's count: a whole line of the cache, so that all sums stay aligned to one.
+pub(crate) const fn count_bytes(config: BwdConfig) -> u32 {
     match config.query_sums() {
         QuerySums::Ordered => 128,
         QuerySums::Atomic | QuerySums::Owned => 0,
@@ -39,7 +39,7 @@ pub(crate) const fn counts_bytes(config: BwdConfig) -> u32 {
 
 /// Bytes from a block's sums to those of the next.
 pub(crate) const fn block_bytes(config: BwdConfig) -> u32 {
-    sums_bytes(config) + counts_bytes(config)
+    sums_bytes(config) + count_bytes(config)
 }
 
 /// Bytes from a lane's first sum to those of addition `group`. What a warp's columns don't have is of the
@@ -69,11 +69,10 @@ pub(crate) fn offset_of_warp(block: u64, warp: u32, #[comptime] config: BwdConfi
         + ((warp * comptime!(warp_words(config)) + lane_words) * 4) as u64
 }
 
-/// Byte offset of the count of the warp `warp` of query block `block`.
+/// Byte offset of the count of query block `block`.
 #[cube]
-pub(crate) fn count_offset(block: u64, warp: u32, #[comptime] config: BwdConfig) -> u64 {
-    block * comptime!(block_bytes(config) as u64)
-        + (warp * 4 + comptime!(sums_bytes(config))) as u64
+pub(crate) fn count_offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
+    block * comptime!(block_bytes(config) as u64) + comptime!(sums_bytes(config) as u64)
 }
 
 /// Adds `acc` to the lane's sums from address `target` on.

@@ -2,9 +2,7 @@
 //!
 //! Products run beside the code. A step over a block of queries starts S and dP together; P is computed under
 //! dP, dS under dV += P^T dO, and dQ is added to its sums under dK += dS^T Q, which goes on into the next
-//! step. That order keeps the tensor cores busiest: they have work whenever a warpgroup computes. Where key blocks
-//! add in order and there are registers for it, S is started a step earlier, behind dK: both run while a warp
-//! waits for its turn.
+//! step. That order keeps the tensor cores busiest: they have work whenever a warpgroup computes.
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
@@ -12,7 +10,7 @@ use crate::config::sm90::WARPGROUP_ROWS;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::pipeline::{QueryRing, pass_turn, take_turn};
+use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::Loader;
 use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
 use crate::mask;
@@ -42,16 +40,12 @@ pub(crate) struct KeyGradients {
 struct State {
     operands: Operands,
     place: Place,
-    /// The place of the next S, where it is started ahead.
-    next: Place,
     walk: QueryWalk,
     acc_s: Accumulator,
     acc_dp: Accumulator,
     acc_dq: Accumulator,
     p: Fragments,
     ds: Fragments,
-    /// Address of the count of the last block's sums, of meaning where key blocks add in order.
-    count: Array<u64>,
     gradients: KeyGradients,
 }
 
@@ -82,18 +76,15 @@ pub(crate) fn consume(
     #[comptime] config: BwdConfig,
 ) -> KeyGradients {
     let fragments = comptime!(config.block_m() as usize / 16);
-    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
     let mut state = State {
         operands: Operands::new(ring.shared, config),
         place: Place::first(0u32, comptime!(config.stages())),
-        next: Place::first(0u32, comptime!(config.stages())),
         walk: QueryWalk::first(),
         acc_s: Accumulator::undefined(comptime!(config.score_layout())),
         acc_dp: Accumulator::undefined(comptime!(config.score_layout())),
         acc_dq: Accumulator::undefined(comptime!(config.query_layout())),
         p: Fragments::undefined(fragments),
         ds: Fragments::undefined(fragments),
-        count: Array::<u64>::new(1usize),
         gradients: KeyGradients {
             d_k: Accumulator::zeros(comptime!(config.gradient_layout())),
             d_v: Accumulator::zeros(comptime!(config.gradient_layout())),
@@ -103,20 +94,8 @@ pub(crate) fn consume(
     if steps > 0 {
         start_loads(ring, loader, steps, shape, work, config);
         ring.wait_keys();
-        if comptime!(config.starts_scores_ahead()) {
-            ring.wait(&state.next);
-            // Zero before S starts: LLVM would make them so behind it, where ptxas wants no such thing (C7515).
-            pin(&mut state.gradients.d_k);
-            pin(&mut state.gradients.d_v);
-            fence_products();
-            let stage = state.next.offset(comptime!(config.stage_bytes()));
-            multiply_scores(&mut state, stage, config);
-        }
         for t in 0..steps {
             step(&mut state, ring, loader, t, to_sums, shape, work, config);
-        }
-        if is_ordered {
-            pass_turn(state.count[0], work, config);
         }
         wait(&mut state.gradients.d_k, 0u32);
         pin(&mut state.gradients.d_v);
@@ -173,57 +152,7 @@ impl Operands {
     }
 }
 
-/// Starts S of the block whose stage lies `stage` bytes from the first.
-#[cube]
-fn multiply_scores(state: &mut State, stage: u32, #[comptime] config: BwdConfig) {
-    let q = state.operands.q.after(stage);
-    gemm_ss(&mut state.acc_s, &state.operands.k, &q, config.dtype());
-}
-
-/// Starts S of the next block, where it is started ahead. Behind the last block it multiplies what the stage
-/// holds, and nobody reads the result.
-#[cube]
-fn multiply_next_scores(state: &mut State, #[comptime] config: BwdConfig) {
-    if comptime!(config.starts_scores_ahead()) {
-        let stage = state.next.offset(comptime!(config.stage_bytes()));
-        multiply_scores(state, stage, config);
-    }
-}
-
-/// S of the `t`-th visited block, with dP on its way.
-#[cube]
-fn finish_scores(
-    state: &mut State,
-    ring: &QueryRing,
-    v: &Operand,
-    d_o: &Operand,
-    t: u32,
-    #[comptime] config: BwdConfig,
-) {
-    if comptime!(config.starts_scores_ahead()) {
-        // With dP started before, ptxas would not know S to have ended at its wait (C7514).
-        wait(&mut state.acc_s, 0u32);
-    } else {
-        ring.wait(&state.place);
-    }
-    pin(&mut state.gradients.d_v);
-    fence_products();
-    if comptime!(!config.starts_scores_ahead()) {
-        let stage = state.place.offset(comptime!(config.stage_bytes()));
-        multiply_scores(state, stage, config);
-    }
-    gemm_ss(&mut state.acc_dp, v, d_o, comptime!(config.dtype()));
-    if comptime!(!config.starts_scores_ahead()) {
-        wait(&mut state.acc_s, 1u32);
-    }
-    pin(&mut state.gradients.d_k);
-    if t > 0 {
-        // dK of the block before has ended too.
-        ring.release(state.place.tile_before());
-    }
-}
-
-/// The `t`-th visited block of queries.
+/// A block of queries.
 #[cube]
 fn step(
     state: &mut State,
@@ -236,14 +165,23 @@ fn step(
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
-    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
     let stage = state.place.offset(comptime!(config.stage_bytes()));
     let v = state.operands.k.beside(comptime!(config.kv_bytes()));
     let q = state.operands.q.after(stage);
     let d_o = q.beside(comptime!(config.q_bytes()));
     let terms = ring.terms(state.place.tile[0]) + unit_position() % 4 * comptime!(2 * TERM_BYTES);
 
-    finish_scores(state, ring, &v, &d_o, t, config);
+    ring.wait(&state.place);
+    pin(&mut state.gradients.d_v);
+    fence_products();
+    gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
+    gemm_ss(&mut state.acc_dp, &v, &d_o, dtype);
+    wait(&mut state.acc_s, 1u32);
+    pin(&mut state.gradients.d_k);
+    if t > 0 {
+        // dK of the block before has ended too.
+        ring.release(state.place.tile_before());
+    }
     if state.walk.visited(work, config) < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
@@ -266,13 +204,6 @@ fn step(
         state.ds.round_steps(&state.acc_dp, steps, dtype);
     }
     let q = q.transposed();
-    if comptime!(config.starts_scores_ahead()) {
-        state.next.advance();
-        if t + 1 < work.blocks * shape.group_size {
-            // Not between products: ptxas would part them by an arrive of its own (C7519).
-            ring.wait(&state.next);
-        }
-    }
     if comptime!(config.query_sums().in_memory()) {
         let tile = t % 2 * comptime!(config.score_bytes());
         store_ds(&state.operands, &state.ds, tile, config);
@@ -281,20 +212,19 @@ fn step(
         let ds = state.operands.ds.after(tile);
         gemm_ss(&mut state.acc_dq, &ds, &state.operands.k_transposed, dtype);
         gemm_rs(&mut state.gradients.d_k, &state.ds, &q, dtype);
-        multiply_next_scores(state, config);
         load_ahead(ring, loader, &state.place, t, shape, work, config);
+        wait(&mut state.acc_dq, 1u32);
+        pin(&mut state.gradients.d_v);
         let visited = state.walk.visited(work, config);
         let block = query_block(shape, work, state.walk.head[0], visited);
+        let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
         if is_ordered {
-            if t > 0 {
-                pass_turn(state.count[0], work, config);
-            }
-            state.count[0] = to_sums + sums::count_offset(block, unit_position() / WARP, config);
-            take_turn(state.count[0], work, config);
+            ring.turns().take(t);
         }
-        wait(&mut state.acc_dq, comptime!(config.groups_behind_dq()));
-        pin(&mut state.gradients.d_v);
         sums::add(&state.acc_dq, to_sums + sums::offset(block, config), config);
+        if is_ordered {
+            ring.turns().end();
+        }
     } else {
         ring.publish();
         fence_products();

@@ -14,17 +14,16 @@
 //! stores of block t + 2 may begin. It has left the stage of block t too, so a thread that computes may have it
 //! filled.
 //!
-//! Where key blocks add to dQ in order, each warp's sums of a query block have a count in global memory: of the
-//! key blocks that have added theirs. A warp waits for the count to be the number of key blocks before its own,
-//! all of which see the query block too, adds, and counts itself. Cubes start in the order of their numbers, and
-//! those of earlier keys have lower ones, so who waits does so for cubes that run.
+//! Where key blocks add to dQ in order, the sums of a query block have a count in global memory: of the key blocks
+//! that have added theirs. A cube's turn has come when it is the number of key blocks before its own, all of which
+//! see the query block too ([`Turns`]). Cubes start in the order of their numbers, and those of earlier keys have
+//! lower ones, so who waits does so for cubes that run.
 
 use crate::config::WARP;
-use crate::config::backward::{BwdConfig, Loads};
+use crate::config::backward::{BwdConfig, Loads, QuerySums};
 use crate::copy::atom::{g2s_bytes, sync_warp};
 use crate::copy::tma::{TileOrigin, copy_tile};
 use crate::kernel::backward::pipeline::sync_computing;
-use crate::kernel::backward::scheduler::KeyTile;
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
 use crate::tensor::gmem::{await_count, set_count};
@@ -49,6 +48,11 @@ impl BwdConfig {
     const fn empty(&self) -> u32 {
         self.full() + self.stages() * MBARRIER_BYTES
     }
+
+    /// Offset of the barriers of turns.
+    const fn turns(&self) -> u32 {
+        self.empty() + self.stages() * MBARRIER_BYTES
+    }
 }
 
 /// The shared memory of a cube: tiles, stages and barriers.
@@ -66,7 +70,7 @@ impl QueryRing {
     /// The ring at shared address `shared`.
     pub fn new(shared: u32, #[comptime] config: BwdConfig) -> QueryRing {
         comptime!(assert!(
-            config.empty() + config.stages() * MBARRIER_BYTES <= config.barrier_bytes(),
+            config.turns() + TURN_BYTES <= config.barrier_bytes(),
             "QueryRing: the barriers must fit behind the row terms"
         ));
         QueryRing { shared, config }
@@ -87,6 +91,15 @@ impl QueryRing {
             + stage * comptime!(self.config.term_bytes())
     }
 
+    /// The turns of the warps that compute.
+    pub fn turns(&self) -> Turns {
+        let config = comptime!(self.config);
+        Turns::new(
+            self.barriers() + comptime!(config.turns()),
+            comptime!(config.threads() / WARP),
+        )
+    }
+
     /// Starts the barriers' first phases.
     pub fn open(&self) {
         let config = comptime!(self.config);
@@ -102,6 +115,9 @@ impl QueryRing {
                     comptime!(config.empty() + offset),
                     comptime!(config.threads() / WARP),
                 );
+            }
+            if comptime!(config.query_sums() == QuerySums::Ordered) {
+                self.turns().open();
             }
             mbarrier_init_fence();
         }
@@ -192,23 +208,61 @@ impl QueryRing {
     }
 }
 
-/// Waits until the keys before those of `work` have added to a warp's sums, whose count is at global address
-/// `count`.
-#[cube]
-pub(crate) fn take_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfig) {
-    // Orders: the additions of the key block before < those of this one.
-    await_count(count, work.key / comptime!(config.block_n()));
-    // Lanes may have seen it at different times.
-    sync_warp();
+/// Whose turn it is to add to the sums of dQ, for some of a cube's warps and block after block. One thread keeps
+/// their turns: it waits for other cubes, and lets them wait, while the warps go on.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct Turns {
+    /// Shared address of the two barriers.
+    barriers: u32,
+    /// How many take their turn together.
+    #[cube(comptime)]
+    warps: u32,
 }
 
-/// Lets the next keys add to the warp's sums. It waits until this warp's additions are seen by all, which takes
-/// hundreds of cycles even if they have long ended: products should run meanwhile.
+/// Offset of the barrier that a turn has come.
+const COME: u32 = 0;
+/// Offset of the barrier that all warps have added.
+const ADDED: u32 = COME + MBARRIER_BYTES;
+/// Bytes of both.
+pub(crate) const TURN_BYTES: u32 = ADDED + MBARRIER_BYTES;
+
 #[cube]
-pub(crate) fn pass_turn(count: u64, work: &KeyTile, #[comptime] config: BwdConfig) {
-    // Orders: all lanes' additions < the count.
-    sync_warp();
-    if unit_position().is_multiple_of(WARP) {
-        set_count(count, work.key / comptime!(config.block_n()) + 1);
+impl Turns {
+    /// Those of `warps` warps, with barriers at shared address `barriers`.
+    pub fn new(barriers: u32, #[comptime] warps: u32) -> Turns {
+        Turns { barriers, warps }
+    }
+
+    /// Starts the barriers' first phases; one thread does it.
+    pub fn open(&self) {
+        mbarrier_init(self.barriers, COME, 1u32);
+        mbarrier_init(self.barriers, ADDED, comptime!(self.warps));
+    }
+
+    /// Waits for the turn at the `t`-th block.
+    pub fn take(&self, t: u32) {
+        // Orders: the additions of earlier keys < those of this warp.
+        mbarrier_wait(self.barriers, COME, t % 2);
+    }
+
+    /// Says that this warp has added.
+    pub fn end(&self) {
+        // Orders: all lanes' additions < the arrival.
+        sync_warp();
+        if unit_position().is_multiple_of(WARP) {
+            // Orders: this warp's additions < the count.
+            mbarrier_arrive(self.barriers, ADDED);
+        }
+    }
+
+    /// Keeps the turn at the `t`-th block, whose count at global address `count` is `number` when it comes.
+    pub fn keep(&self, t: u32, count: u64, number: u32) {
+        // Orders: the additions of earlier keys < the arrival.
+        await_count(count, number);
+        mbarrier_arrive(self.barriers, COME);
+        mbarrier_wait(self.barriers, ADDED, t % 2);
+        // Orders: the additions of all warps < those of later keys.
+        set_count(count, number + 1);
     }
 }

@@ -20,9 +20,10 @@ mod producer;
 mod scores;
 
 use crate::config::WARP;
-use crate::config::backward::BwdConfig;
+use crate::config::backward::{BwdConfig, QuerySums};
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
+use crate::kernel::backward_sm90::keeper::keep_turns;
 use crate::kernel::backward_sm90::shared_keys::consumer::{Gradient, consume};
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
 use crate::kernel::backward_sm90::shared_keys::producer::produce;
@@ -30,6 +31,20 @@ use crate::pipeline::registers::{claim_computing_registers, release_loading_regi
 use crate::tensor::address::{unit_position, warpgroup_index};
 use crate::tensor::map::Maps;
 use cubecl::prelude::*;
+
+/// Keeps the turns of the warpgroup that sums up `gradient`: it has every other block.
+#[cube]
+fn keep(
+    ring: &BlockRing,
+    sums: u64,
+    shape: &BwdShape,
+    work: &KeyTile,
+    #[comptime] gradient: Gradient,
+    #[comptime] config: BwdConfig,
+) {
+    let turns = ring.turns(gradient);
+    keep_turns(&turns, sums, shape, work, gradient.index(), 2u32, config);
+}
 
 /// dK and dV of `work`, and the sums of dQ where `config` has them. `shared`, a shared address, is where the
 /// cube's memory begins; `maps`, `terms`, `sums`, `d_k` and `d_v` are global addresses.
@@ -51,13 +66,21 @@ pub(crate) fn share_keys(
     if warpgroup == comptime!(config.warpgroups()) {
         release_loading_registers(comptime!(config.registers()));
         let maps = Maps { address: maps };
-        // A warp for each side, so that none waits for the other's tiles.
+        // A warp for each side and for each warpgroup's turns, so that none waits for another.
         let unit = unit_position();
         if unit == comptime!(config.threads()) {
             produce(&ring, &maps, terms, shape, work, Side::Queries, config);
         }
         if unit == comptime!(config.threads() + WARP) {
             produce(&ring, &maps, terms, shape, work, Side::Outputs, config);
+        }
+        if comptime!(config.query_sums() == QuerySums::Ordered) {
+            if unit == comptime!(config.threads() + 2 * WARP) {
+                keep(&ring, sums, shape, work, Gradient::Keys, config);
+            }
+            if unit == comptime!(config.threads() + 3 * WARP) {
+                keep(&ring, sums, shape, work, Gradient::Values, config);
+            }
         }
     } else {
         claim_computing_registers(comptime!(config.registers()));

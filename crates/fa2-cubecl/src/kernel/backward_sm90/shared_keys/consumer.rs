@@ -7,7 +7,6 @@ use crate::copy::atom::sync_warp;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::pipeline::{pass_turn, take_turn};
 use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Scores, Side};
 use crate::kernel::backward_sm90::shared_keys::scores::{
     block_index, differentiate, first_row, pair_count, to_probabilities,
@@ -32,7 +31,7 @@ pub(crate) enum Gradient {
 
 impl Gradient {
     /// The blocks of each pair that the warpgroup has.
-    const fn index(self) -> u32 {
+    pub(crate) const fn index(self) -> u32 {
         match self {
             Self::Keys => 0,
             Self::Values => 1,
@@ -77,8 +76,6 @@ struct State {
     acc_dq: Accumulator,
     p: Fragments,
     ds: Fragments,
-    /// Address of the count of the last block's sums, of meaning where key blocks add in order.
-    count: Array<u64>,
     sum: Accumulator,
 }
 
@@ -105,28 +102,14 @@ pub(crate) fn consume(
         let scores = comptime!(gradient.scores());
         ring.open_tiles(scores, gradient);
         ring.wait_keys();
-        let pairs = pair_count(blocks);
-        for t in 0..pairs {
+        for t in 0..pair_count(blocks) {
             step(&mut state, ring, t, to_sums, shape, work, gradient, config);
-        }
-        if comptime!(is_ordered(config)) && exists(pairs - 1, shape, work, gradient) {
-            pass_turn(state.count[0], work, config);
         }
         // The reader has left the last tiles too.
         ring.claim(Scores::P, gradient);
         ring.claim(Scores::Ds, gradient);
     }
     state.sum
-}
-
-const fn is_ordered(config: BwdConfig) -> bool {
-    matches!(config.query_sums(), QuerySums::Ordered)
-}
-
-/// Whether the `t`-th pair has a block for the warpgroup that sums up `gradient`: all but the last have.
-#[cube]
-fn exists(t: u32, shape: &BwdShape, work: &KeyTile, #[comptime] gradient: Gradient) -> bool {
-    2 * t + comptime!(gradient.index()) < work.blocks * shape.group_size
 }
 
 #[cube]
@@ -173,12 +156,11 @@ fn start(ring: &BlockRing, #[comptime] gradient: Gradient, #[comptime] config: B
         acc_dq: Accumulator::undefined(comptime!(config.query_part_layout())),
         p: Fragments::undefined(fragments),
         ds: Fragments::undefined(fragments),
-        count: Array::<u64>::new(1usize),
         sum: Accumulator::zeros(comptime!(config.gradient_layout())),
     }
 }
 
-/// The `t`-th pair of blocks.
+/// The `t`-th pair of blocks, of which the last may have one only.
 #[cube]
 fn step(
     state: &mut State,
@@ -191,13 +173,13 @@ fn step(
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
+    let exists = 2 * t + comptime!(gradient.index()) < work.blocks * shape.group_size;
     let q = state
         .q
         .after(state.own.offset(comptime!(config.stage_bytes())));
     let d_o = q.beside(comptime!(config.side_offset(Side::Outputs)));
     let v = state.k.beside(comptime!(config.kv_bytes()));
     let terms = ring.terms(state.own.tile[0]);
-    let exists = exists(t, shape, work, gradient);
 
     ring.wait(&state.own, Side::Queries);
     ring.wait(&state.own, Side::Outputs);
@@ -233,10 +215,10 @@ fn step(
         add_gradient(state, ring, gradient, config);
     }
     if comptime!(config.query_sums().in_memory()) {
-        let block = block_index(&state.walk, exists, shape, work, config);
-        add_queries(
-            state, ring, t, exists, block, to_sums, work, gradient, config,
-        );
+        let index = block_index(&state.walk, exists, shape, work, config);
+        let warp = unit_position() / WARP % 4;
+        let target = to_sums + sums::offset_of_warp(index, warp, config);
+        add_queries(state, ring, t, exists, target, gradient, config);
     } else {
         finish_gradient(state, ring, 0u32, gradient);
     }
@@ -289,24 +271,20 @@ fn finish_gradient(
     ring.leave(comptime!(gradient.scores()), gradient);
 }
 
-/// dQ of this warpgroup's query block `block`, part after part, added to the sums from global address `to_sums`
-/// on. The first part runs behind the gradient, whose operands are given back under it.
+/// dQ of this warpgroup's `t`-th block, part after part, added to the lane's sums from global address `target` on.
+/// The first part runs behind the gradient, whose operands are given back under it.
 #[cube]
 fn add_queries(
     state: &mut State,
     ring: &BlockRing,
     t: u32,
     exists: bool,
-    block: u64,
-    to_sums: u64,
-    work: &KeyTile,
+    target: u64,
     #[comptime] gradient: Gradient,
     #[comptime] config: BwdConfig,
 ) {
     let dtype = comptime!(config.dtype());
-    let is_ordered = comptime!(is_ordered(config));
-    let warp = unit_position() / WARP % 4;
-    let target = to_sums + sums::offset_of_warp(block, warp, config);
+    let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
     let k = state.k.transposed();
     #[unroll]
     for part in 0..comptime!(config.head_dim() / DQ_COLUMNS) {
@@ -318,13 +296,9 @@ fn add_queries(
         fence_products();
         gemm_rs_from_zero(&mut state.acc_dq, &state.ds, &columns, dtype);
         if comptime!(part == 0) {
-            if is_ordered && t > 0 {
-                pass_turn(state.count[0], work, config);
-            }
             finish_gradient(state, ring, 1u32, gradient);
             if is_ordered && exists {
-                state.count[0] = to_sums + sums::count_offset(block, warp, config);
-                take_turn(state.count[0], work, config);
+                ring.turns(gradient).take(t);
             }
         }
         wait(&mut state.acc_dq, 0u32);
@@ -332,6 +306,9 @@ fn add_queries(
         if comptime!(!is_ordered) || exists {
             sums::add_from(&state.acc_dq, target, column, config);
         }
+    }
+    if is_ordered && exists {
+        ring.turns(gradient).end();
     }
 }
 

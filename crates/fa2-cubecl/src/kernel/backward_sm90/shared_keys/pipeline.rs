@@ -17,9 +17,10 @@
 //! - *read*: the other waits until the reader has read its tile of the block before.
 
 use crate::config::WARP;
-use crate::config::backward::BwdConfig;
+use crate::config::backward::{BwdConfig, QuerySums};
 use crate::copy::atom::g2s_bytes;
 use crate::copy::tma::{TileOrigin, copy_tile};
+use crate::kernel::backward_sm90::pipeline::{TURN_BYTES, Turns};
 use crate::kernel::backward_sm90::shared_keys::consumer::Gradient;
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
@@ -91,6 +92,21 @@ impl BwdConfig {
         self.side_full(side) + self.stages() * MBARRIER_BYTES
     }
 
+    /// Offset of the barriers of the turns of the warpgroup that sums up `gradient`, where key blocks add in order.
+    const fn turns_of(&self, gradient: Gradient) -> u32 {
+        let first = self.side_empty(Side::Outputs) + self.stages() * MBARRIER_BYTES;
+        first + gradient.index() * TURN_BYTES
+    }
+
+    /// Bytes of all barriers.
+    const fn barriers_end(&self) -> u32 {
+        let turns = match self.query_sums() {
+            QuerySums::Ordered => 2 * TURN_BYTES,
+            QuerySums::Atomic | QuerySums::Owned => 0,
+        };
+        self.turns_of(Gradient::Keys) + turns
+    }
+
     /// From a stage to a side's tile in it.
     pub(crate) const fn side_offset(&self, side: Side) -> u32 {
         match side {
@@ -124,8 +140,7 @@ impl BlockRing {
     /// The ring at shared address `shared`.
     pub fn new(shared: u32, #[comptime] config: BwdConfig) -> BlockRing {
         comptime!(assert!(
-            config.side_empty(Side::Outputs) + config.stages() * MBARRIER_BYTES
-                <= config.barrier_bytes(),
+            config.barriers_end() <= config.barrier_bytes(),
             "BlockRing: the barriers must fit behind the row terms"
         ));
         BlockRing { shared, config }
@@ -153,10 +168,23 @@ impl BlockRing {
             mbarrier_init(self.barriers(), KEYS, 2u32);
             self.open_side(Side::Queries);
             self.open_side(Side::Outputs);
+            if comptime!(self.config.query_sums() == QuerySums::Ordered) {
+                self.turns(Gradient::Keys).open();
+                self.turns(Gradient::Values).open();
+            }
             mbarrier_init_fence();
         }
         // Orders: the initialisation of the barriers < every use of them.
         sync_cube();
+    }
+
+    /// The turns of the warps of the warpgroup that sums up `gradient`.
+    pub fn turns(&self, #[comptime] gradient: Gradient) -> Turns {
+        let config = comptime!(self.config);
+        Turns::new(
+            self.barriers() + comptime!(config.turns_of(gradient)),
+            comptime!(config.threads() / WARP / 2),
+        )
     }
 
     fn open_side(&self, #[comptime] side: Side) {
