@@ -39,15 +39,6 @@ impl EngineArg {
         }
     }
 
-    /// How the op on it sums up dQ where it is to be deterministic.
-    #[must_use]
-    pub fn deterministic_sums(self) -> QuerySums {
-        match self {
-            Self::Hopper => QuerySums::Ordered,
-            Self::Cubecl | Self::Cute => QuerySums::Owned,
-        }
-    }
-
     /// What forces the op onto it.
     #[must_use]
     pub fn strategy(self) -> Strategy {

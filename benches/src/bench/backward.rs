@@ -143,7 +143,7 @@ fn measure_problem<E: KernelElement>(
     Ok(plans.iter().zip(windows).map(row).collect())
 }
 
-/// What is measured for `problem`: with dQ summed up in no order and in the same, forced plans or the chosen.
+/// What is measured for `problem`: with dQ summed up in every way, forced plans or the chosen.
 fn candidates(
     args: &BackwardArgs,
     problem: &Problem,
@@ -151,7 +151,7 @@ fn candidates(
 ) -> Result<Vec<(EngineArg, BwdPlan)>> {
     let mut plans = Vec::new();
     for &path in &args.paths {
-        for sums in [QuerySums::Atomic, path.deterministic_sums()] {
+        for &sums in path.query_sums() {
             match path {
                 EngineArg::Cubecl => plans.push((path, choose_backward(problem, gpu, sums)?)),
                 EngineArg::Hopper => {

@@ -12,9 +12,10 @@ use half::{bf16, f16};
 
 /// Shows the code of each kernel, then runs all of them in the PTX machine.
 pub(super) fn run(args: &PtxArgs) -> Result<()> {
-    let sums = match args.deterministic {
-        true => args.engine.deterministic_sums(),
-        false => QuerySums::Atomic,
+    let sums = match (args.deterministic, args.ordered) {
+        (true, _) => QuerySums::Owned,
+        (false, true) => QuerySums::Ordered,
+        (false, false) => QuerySums::Atomic,
     };
     match args.engine {
         EngineArg::Cubecl => {}

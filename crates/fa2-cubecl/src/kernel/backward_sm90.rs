@@ -92,7 +92,7 @@ fn own_keys(
 ) {
     let ring = QueryRing::new(shared, config);
     ring.open();
-    let mut loader = Loader::new(maps, terms);
+    let mut loader = Loader::new(maps, terms, work, config);
     if comptime!(config.loads() == Loads::Thread) {
         compute(&ring, &mut loader, sums, d_k, d_v, shape, work, config);
     } else if warpgroup_index() == comptime!(config.warpgroups()) {

@@ -16,8 +16,6 @@ use crate::mma::accumulator::AccumulatorLayout;
 const MAX_HEAD_DIM: u32 = 128;
 /// Columns of dQ that warpgroups which share keys multiply at once.
 pub(crate) const DQ_COLUMNS: u32 = 64;
-/// Registers of a thread of the warpgroup that loads, where one of its threads keeps turns too.
-const KEEPING_REGISTERS: u32 = 32;
 /// Bytes kept for the barriers behind the row terms; twice as many with those of turns.
 const BARRIER_BYTES: u32 = 128;
 
@@ -143,13 +141,7 @@ impl BwdConfig {
 
     /// Registers of threads where a warpgroup loads.
     pub(crate) const fn registers(&self) -> RegisterSplit {
-        let split = RegisterSplit::new(self.warpgroups());
-        match self.query_sums {
-            QuerySums::Ordered if split.loading < KEEPING_REGISTERS => {
-                RegisterSplit::with_loading(split.warpgroups, KEEPING_REGISTERS)
-            }
-            _ => split,
-        }
+        RegisterSplit::new(self.warpgroups())
     }
 
     /// Threads of a cube of the main kernel.

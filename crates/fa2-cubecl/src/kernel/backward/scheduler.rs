@@ -148,43 +148,51 @@ pub(crate) fn query_block(shape: &BwdShape, work: &KeyTile, head: u32, block: u3
 
 /// The way through the query blocks that see a block of keys: those of one query head of the group after
 /// those of another. Fields that change are arrays of one register.
+///
+/// Where key blocks add to dQ in order, a head's last block comes first: under a causal mask it is the one that
+/// all keys can begin with, and so the earlier keys are ahead everywhere.
 #[derive(CubeType)]
 pub(crate) struct QueryWalk {
-    /// Blocks of the head that are behind.
+    /// The block, counted from the first that sees the keys.
     pub block: Array<u32>,
     /// Its query head in the group.
     pub head: Array<u32>,
+    #[cube(comptime)]
+    descends: bool,
 }
 
 #[cube]
 impl QueryWalk {
-    /// The first block.
-    pub fn first() -> QueryWalk {
+    /// The first block of `work`.
+    pub fn first(work: &KeyTile, #[comptime] config: BwdConfig) -> QueryWalk {
+        let descends = comptime!(config.query_sums() == QuerySums::Ordered);
         let mut block = Array::<u32>::new(1usize);
         let mut head = Array::<u32>::new(1usize);
         block[0] = 0u32;
+        if descends {
+            block[0] = work.blocks - 1;
+        }
         head[0] = 0u32;
-        QueryWalk { block, head }
-    }
-
-    /// The block, counted from the first that sees the keys.
-    ///
-    /// Where key blocks add to dQ in order, the last block comes first: under a causal mask it is the one that all
-    /// keys can begin with, and so the earlier keys are ahead everywhere.
-    pub fn visited(&self, work: &KeyTile, #[comptime] config: BwdConfig) -> u32 {
-        if comptime!(config.query_sums() == QuerySums::Ordered) {
-            work.blocks - self.block[0] - 1
-        } else {
-            self.block[0]
+        QueryWalk {
+            block,
+            head,
+            descends,
         }
     }
 
     /// The next block.
     pub fn advance(&mut self, work: &KeyTile) {
-        let next = self.block[0] + 1;
-        let ends = next == work.blocks;
-        self.block[0] = select(ends, 0u32, next);
-        self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
+        let block = self.block[0];
+        if comptime!(self.descends) {
+            let ends = block == 0;
+            self.block[0] = select(ends, work.blocks, block) - 1;
+            self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
+        } else {
+            let next = block + 1;
+            let ends = next == work.blocks;
+            self.block[0] = select(ends, 0u32, next);
+            self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
+        }
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn consume(
     let mut state = State {
         operands: Operands::new(ring.shared, config),
         place: Place::first(0u32, comptime!(config.stages())),
-        walk: QueryWalk::first(),
+        walk: QueryWalk::first(work, config),
         acc_s: Accumulator::undefined(comptime!(config.score_layout())),
         acc_dp: Accumulator::undefined(comptime!(config.score_layout())),
         acc_dq: Accumulator::undefined(comptime!(config.query_layout())),
@@ -182,7 +182,7 @@ fn step(
         // dK of the block before has ended too.
         ring.release(state.place.tile_before());
     }
-    if state.walk.visited(work, config) < work.masked {
+    if state.walk.block[0] < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
     to_probabilities(&mut state.acc_s, terms, shape.scale_log2);
@@ -215,8 +215,7 @@ fn step(
         load_ahead(ring, loader, &state.place, t, shape, work, config);
         wait(&mut state.acc_dq, 1u32);
         pin(&mut state.gradients.d_v);
-        let visited = state.walk.visited(work, config);
-        let block = query_block(shape, work, state.walk.head[0], visited);
+        let block = query_block(shape, work, state.walk.head[0], state.walk.block[0]);
         let is_ordered = comptime!(config.query_sums() == QuerySums::Ordered);
         if is_ordered {
             ring.turns().take(t);
@@ -305,7 +304,7 @@ fn hide(
 ) {
     let unit = unit_position();
     let key = work.key + unit / WARP * 16 + unit % WARP / 4;
-    let block = work.first + walk.visited(work, config);
+    let block = work.first + walk.block[0];
     let query = block * comptime!(config.block_m()) + unit % 4 * 2;
     mask::apply_transposed(
         acc_s,

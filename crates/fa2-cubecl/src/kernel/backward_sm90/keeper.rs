@@ -19,14 +19,14 @@ pub(crate) fn keep_turns(
     #[comptime] config: BwdConfig,
 ) {
     let number = work.key / comptime!(config.block_n());
-    let mut walk = QueryWalk::first();
+    let mut walk = QueryWalk::first(work, config);
     #[unroll]
     for _ in 0..first {
         walk.advance(work);
     }
     let blocks = work.blocks * shape.group_size;
     for t in 0..(blocks + comptime!(stride - 1 - first)) / stride {
-        let block = query_block(shape, work, walk.head[0], walk.visited(work, config));
+        let block = query_block(shape, work, walk.head[0], walk.block[0]);
         turns.keep(t, to_sums + sums::count_offset(block, config), number);
         #[unroll]
         for _ in 0..stride {

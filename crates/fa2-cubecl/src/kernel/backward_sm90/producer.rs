@@ -21,12 +21,12 @@ pub(crate) struct Loader {
 
 #[cube]
 impl Loader {
-    /// All copies; `maps` and `terms` are global addresses.
-    pub fn new(maps: u64, terms: u64) -> Loader {
+    /// All copies for `work`; `maps` and `terms` are global addresses.
+    pub fn new(maps: u64, terms: u64, work: &KeyTile, #[comptime] config: BwdConfig) -> Loader {
         Loader {
             maps: Maps { address: maps },
             terms,
-            walk: QueryWalk::first(),
+            walk: QueryWalk::first(work, config),
         }
     }
 
@@ -44,7 +44,7 @@ impl Loader {
     /// Starts the copies of the next block of Q and dO, and of its row terms, into `stage`.
     pub fn load(&self, ring: &QueryRing, stage: u32, shape: &BwdShape, work: &KeyTile) {
         let config = comptime!(ring.config);
-        let (head, block) = (self.walk.head[0], self.walk.visited(work, config));
+        let (head, block) = (self.walk.head[0], self.walk.block[0]);
         let queries = TileOrigin {
             row: (work.first + block) * comptime!(config.block_m()),
             head: work.head_kv * shape.group_size + head,

@@ -90,7 +90,7 @@ pub(crate) fn consume(
     #[comptime] gradient: Gradient,
     #[comptime] config: BwdConfig,
 ) -> Accumulator {
-    let mut state = start(ring, gradient, config);
+    let mut state = start(ring, work, gradient, config);
     let blocks = work.blocks * shape.group_size;
     if blocks > 0 {
         if comptime!(gradient == Gradient::Values) {
@@ -113,7 +113,12 @@ pub(crate) fn consume(
 }
 
 #[cube]
-fn start(ring: &BlockRing, #[comptime] gradient: Gradient, #[comptime] config: BwdConfig) -> State {
+fn start(
+    ring: &BlockRing,
+    work: &KeyTile,
+    #[comptime] gradient: Gradient,
+    #[comptime] config: BwdConfig,
+) -> State {
     let rows = comptime!(OperandForm {
         tile: config.q_tile(),
         major: Major::K,
@@ -150,7 +155,7 @@ fn start(ring: &BlockRing, #[comptime] gradient: Gradient, #[comptime] config: B
         ),
         own: Place::first(0u32, stages),
         other: Place::first(0u32, stages),
-        walk: QueryWalk::first(),
+        walk: QueryWalk::first(work, config),
         acc_s: Accumulator::undefined(score_layout),
         acc_dp: Accumulator::undefined(score_layout),
         acc_dq: Accumulator::undefined(comptime!(config.query_part_layout())),
@@ -188,7 +193,7 @@ fn step(
     gemm_ss(&mut state.acc_s, &q, &state.k, dtype);
     gemm_ss(&mut state.acc_dp, &d_o, &v, dtype);
     wait(&mut state.acc_s, 1u32);
-    if state.walk.visited(work, config) < work.masked {
+    if state.walk.block[0] < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
     to_probabilities(&mut state.acc_s, terms, shape.scale_log2, exists);
@@ -215,7 +220,7 @@ fn step(
         add_gradient(state, ring, gradient, config);
     }
     if comptime!(config.query_sums().in_memory()) {
-        let index = block_index(&state.walk, exists, shape, work, config);
+        let index = block_index(&state.walk, exists, shape, work);
         let warp = unit_position() / WARP % 4;
         let target = to_sums + sums::offset_of_warp(index, warp, config);
         add_queries(state, ring, t, exists, target, gradient, config);
@@ -332,7 +337,7 @@ fn hide(
     work: &KeyTile,
     #[comptime] config: BwdConfig,
 ) {
-    let block = work.first + walk.visited(work, config);
+    let block = work.first + walk.block[0];
     let row = block * comptime!(config.block_m()) + first_row();
     let column = work.key + unit_position() % 4 * 2;
     mask::apply(

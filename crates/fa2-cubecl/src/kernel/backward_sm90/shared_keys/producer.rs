@@ -35,18 +35,17 @@ pub(crate) fn produce(
         };
         ring.fill_keys(maps, &keys, side);
         let mut place = Place::first(1u32, comptime!(config.stages()));
-        let mut walk = QueryWalk::first();
+        let mut walk = QueryWalk::first(work, config);
         for t in 0..2 * pair_count(blocks) {
             let exists = t < blocks;
-            let visited = work.first + walk.visited(work, config);
-            let block = select(exists, visited, shape.m_blocks);
+            let block = select(exists, work.first + walk.block[0], shape.m_blocks);
             let head = select(exists, walk.head[0], 0u32);
             let queries = TileOrigin {
                 row: block * comptime!(config.block_m()),
                 head: work.head_kv * shape.group_size + head,
                 batch: work.batch,
             };
-            let index = block_index(&walk, exists, shape, work, config);
+            let index = block_index(&walk, exists, shape, work);
             let terms = terms + index * comptime!(config.term_bytes() as u64);
             ring.wait_empty(&place, side);
             ring.fill(maps, &queries, terms, place.tile[0], side);

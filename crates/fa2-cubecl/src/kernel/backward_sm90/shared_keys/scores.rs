@@ -3,7 +3,7 @@
 //! Rows are queries, of which a lane holds two. Their terms are those of
 //! [`backward`](crate::kernel::backward): -log2(e) LSE of two neighbouring rows, then -delta of both.
 
-use crate::config::backward::{BwdConfig, TERM_BYTES};
+use crate::config::backward::TERM_BYTES;
 use crate::config::{MMA_M, WARP};
 use crate::copy::atom::s2r_f32_pair;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
@@ -23,15 +23,9 @@ pub(crate) fn pair_count(blocks: u32) -> u32 {
 
 /// The block of `walk` among those of all heads. In place of one that does not exist, the last of `work`.
 #[cube]
-pub(crate) fn block_index(
-    walk: &QueryWalk,
-    exists: bool,
-    shape: &BwdShape,
-    work: &KeyTile,
-    #[comptime] config: BwdConfig,
-) -> u64 {
+pub(crate) fn block_index(walk: &QueryWalk, exists: bool, shape: &BwdShape, work: &KeyTile) -> u64 {
     let head = select(exists, walk.head[0], shape.group_size - 1);
-    let block = select(exists, walk.visited(work, config), work.blocks - 1);
+    let block = select(exists, walk.block[0], work.blocks - 1);
     query_block(shape, work, head, block)
 }
 
