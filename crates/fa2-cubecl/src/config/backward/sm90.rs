@@ -16,6 +16,8 @@ use crate::mma::accumulator::AccumulatorLayout;
 const MAX_HEAD_DIM: u32 = 128;
 /// Columns of dQ that warpgroups which share keys multiply at once.
 pub(crate) const DQ_COLUMNS: u32 = 64;
+/// Registers of a thread of the warpgroup that loads, where two of its warps keep turns.
+const KEEPING_REGISTERS: u32 = 32;
 /// Bytes kept for the barriers behind the row terms; twice as many with those of turns.
 const BARRIER_BYTES: u32 = 128;
 
@@ -134,6 +136,12 @@ impl BwdConfig {
         }
     }
 
+    /// Whether dP is not started before dK of the block before has ended: where dS, which that reads from registers,
+    /// leaves none for it.
+    pub(crate) const fn ends_keys_before_dp(&self) -> bool {
+        matches!(self.loads, Loads::Warpgroup) && self.tile.block_m == 128 && self.head_dim > 32
+    }
+
     /// Warpgroups that compute.
     pub(crate) const fn warpgroups(&self) -> u32 {
         self.threads() / WARPGROUP
@@ -141,7 +149,14 @@ impl BwdConfig {
 
     /// Registers of threads where a warpgroup loads.
     pub(crate) const fn registers(&self) -> RegisterSplit {
-        RegisterSplit::new(self.warpgroups())
+        let split = RegisterSplit::new(self.warpgroups());
+        match self.query_sums {
+            // Each of two warps that keep turns, beside two that load, has more to remember.
+            QuerySums::Ordered if self.shares_keys() => {
+                RegisterSplit::with_loading(split.warpgroups, KEEPING_REGISTERS)
+            }
+            _ => split,
+        }
     }
 
     /// Threads of a cube of the main kernel.

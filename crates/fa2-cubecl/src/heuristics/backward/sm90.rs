@@ -25,11 +25,7 @@ pub fn choose_backward_sm90(
     let columns = problem.head_dim as u32;
     let mask = MaskKind::from(problem.mask);
     let instructions = Instructions::Sm90a;
-    let tile = match query_sums {
-        QuerySums::Atomic | QuerySums::Owned => tile(columns),
-        QuerySums::Ordered => ordered_tile(columns),
-    };
-    let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile)?;
+    let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile(columns))?;
     let section = match query_sums {
         QuerySums::Atomic | QuerySums::Owned => section(problem),
         QuerySums::Ordered => ordered_section(problem),
@@ -95,15 +91,6 @@ const fn tile(columns: u32) -> BwdTile {
         65..=128 => BwdTile::warpgroups(64, 128, 3),
         129..=192 => BwdTile::shared_keys(3),
         _ => BwdTile::shared_keys(2),
-    }
-}
-
-/// [`tile`] where key blocks add to dQ in order. The thread that keeps their turns is of a warpgroup that loads, which
-/// leaves two that compute 240 registers a thread: with 128 queries at D = 64 they would need more.
-const fn ordered_tile(columns: u32) -> BwdTile {
-    match columns {
-        33..=64 => BwdTile::warpgroups(64, 128, 3),
-        _ => tile(columns),
     }
 }
 

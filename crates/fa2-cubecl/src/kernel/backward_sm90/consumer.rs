@@ -23,8 +23,13 @@ use crate::tensor::address::{unit_position, warpgroup_index};
 use cubecl::prelude::*;
 
 /// Queries whose P is rounded and multiplied at once. With all of 128, S, dP and the rounded P would not leave
-/// a thread registers for anything else.
-const PART_QUERIES: u32 = 64;
+/// a thread registers for anything else; nor would half of them of the 240 that it has where a turn is kept.
+const fn part_queries(config: BwdConfig) -> u32 {
+    match config.query_sums() {
+        QuerySums::Ordered if config.block_m() == 128 => 32,
+        _ => 64,
+    }
+}
 
 /// Sums over the queries, of this warpgroup's keys.
 #[derive(CubeType)]
@@ -175,6 +180,10 @@ fn step(
     pin(&mut state.gradients.d_v);
     fence_products();
     gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
+    if comptime!(config.ends_keys_before_dp()) {
+        wait(&mut state.gradients.d_k, 1u32);
+        fence_products();
+    }
     gemm_ss(&mut state.acc_dp, &v, &d_o, dtype);
     wait(&mut state.acc_s, 1u32);
     pin(&mut state.gradients.d_k);
@@ -187,10 +196,10 @@ fn step(
     }
     to_probabilities(&mut state.acc_s, terms, shape.scale_log2);
     #[unroll]
-    for part in 0..comptime!(config.block_m() / PART_QUERIES) {
+    for part in 0..comptime!(config.block_m() / part_queries(config)) {
         let steps = comptime!(Steps {
-            first: part * PART_QUERIES / WGMMA_K,
-            count: PART_QUERIES / WGMMA_K,
+            first: part * part_queries(config) / WGMMA_K,
+            count: part_queries(config) / WGMMA_K,
         });
         state.p.round_steps(&state.acc_s, steps, dtype);
         if comptime!(part == 0) {

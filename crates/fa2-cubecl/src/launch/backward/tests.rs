@@ -45,7 +45,7 @@ fn a_chosen_plan_may_be_forced() {
 #[test]
 fn a_chosen_plan_of_warpgroups_may_be_forced() {
     let gpu = Gpu::of_capability(90);
-    for sums in [QuerySums::Atomic, QuerySums::Owned] {
+    for sums in [QuerySums::Atomic, QuerySums::Ordered, QuerySums::Owned] {
         for (head_dim, loads) in [
             (128, Loads::Thread),
             (128, Loads::Warpgroup),
@@ -98,6 +98,27 @@ fn a_plan_for_another_problem_is_refused() {
     // Bits that may differ, where the same were asked for.
     let refusal = refusal(atomic, &problem(), QuerySums::Owned, 80);
     assert!(matches!(refusal, Fa2Error::Mismatch { .. }), "{refusal}");
+}
+
+#[test]
+fn sums_in_order_are_refused_where_no_thread_keeps_turns() {
+    for sm in [80, 90] {
+        let gpu = Gpu::of_capability(sm);
+        let chosen = choose_backward(&problem(), gpu, QuerySums::Ordered);
+        assert_eq!(chosen, Err(ConfigError::OrderedSums));
+        let unordered = plan(QuerySums::Atomic, sm);
+        let config = unordered.config.with_query_sums(QuerySums::Ordered);
+        let refusal = refusal(
+            BwdPlan {
+                config,
+                ..unordered
+            },
+            &problem(),
+            QuerySums::Ordered,
+            sm,
+        );
+        assert_eq!(refusal, Fa2Error::Config(ConfigError::OrderedSums));
+    }
 }
 
 #[test]

@@ -91,3 +91,22 @@ fn strides_that_are_never_stepped_along_are_no_reason() {
         None
     );
 }
+
+#[test]
+fn sections_of_ordered_sums_have_heads_enough_for_a_gpu() {
+    for mask in [Mask::None, Mask::Causal(Alignment::TopLeft)] {
+        for (batch, heads_kv) in [(1, 1), (2, 4), (8, 8)] {
+            let problem = Problem {
+                batch,
+                heads_kv,
+                heads_q: heads_kv,
+                mask,
+                ..problem(64)
+            };
+            let ordered = choose_backward_sm90(&problem, hopper(), QuerySums::Ordered).unwrap();
+            let heads = (batch * heads_kv) as u32;
+            assert!(ordered.section >= heads.min(16), "{problem:?}");
+            assert!(ordered.section <= heads, "{problem:?}");
+        }
+    }
+}

@@ -106,6 +106,17 @@ proptest! {
         prop_assert!(first >= 0 && blocks >= 0 && first + blocks == keys.m_blocks());
     }
 
+    /// Who waits for its turn to add to dQ waits for the earlier keys, all of which must come there.
+    #[test]
+    fn earlier_keys_visit_every_block_that_later_ones_do(keys in any_keys()) {
+        let QueryRange { first, blocks, .. } = keys.range();
+        for key in (0..keys.key).step_by(keys.block_n as usize) {
+            let earlier = Keys { key, ..keys }.range();
+            prop_assert!(earlier.first <= first);
+            prop_assert_eq!(earlier.first + earlier.blocks, first + blocks);
+        }
+    }
+
     #[test]
     fn masked_blocks_come_first_and_are_those_with_a_hidden_score(keys in any_keys()) {
         let QueryRange { first, blocks, masked } = keys.range();

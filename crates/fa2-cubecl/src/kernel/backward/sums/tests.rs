@@ -1,9 +1,9 @@
 //! The conversion reads each sum of dQ where the main kernel adds to it.
 
-use super::{group_offset, registers_before, step, warp_words};
-use crate::config::backward::BwdConfig;
+use super::{block_bytes, group_offset, registers_before, step, sums_bytes, warp_words};
 use crate::config::backward::grid::{grid, shared_keys};
 use crate::config::backward::sm90::DQ_COLUMNS;
+use crate::config::backward::{BwdConfig, QuerySums};
 use cute_layout::MmaAtom;
 use std::collections::BTreeMap;
 
@@ -80,5 +80,16 @@ fn parts_of_shared_keys_reach_the_sums_of_all_columns() {
             }
         }
         assert_eq!(added, elements, "{config}");
+    }
+}
+
+#[test]
+fn a_count_lies_behind_the_sums_of_its_block_and_before_the_next() {
+    for config in grid() {
+        assert_eq!(block_bytes(config), sums_bytes(config), "{config}");
+        let ordered = config.with_query_sums(QuerySums::Ordered);
+        assert_eq!(sums_bytes(ordered), sums_bytes(config), "{config}");
+        assert!(block_bytes(ordered) - sums_bytes(ordered) >= 4, "{config}");
+        assert!(block_bytes(ordered).is_multiple_of(128), "{config}");
     }
 }
