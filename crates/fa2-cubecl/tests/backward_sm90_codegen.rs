@@ -103,12 +103,9 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
             assert_derived(&plan.config, counts);
         }
         // A count is set behind a fence of all that came before; there is nothing else to fence for other cubes.
-        let fences = match plan.config.query_sums() {
-            QuerySums::Ordered => expected,
-            QuerySums::Atomic | QuerySums::Owned => 0,
-        };
-        let found = Census::count(&census.kernel, "MEMBAR.ALL.GPU");
-        assert_eq!(found, fences, "{}", plan.config);
+        let fences = Census::count(&census.kernel, "MEMBAR.ALL.GPU");
+        let is_ordered = plan.config.query_sums() == QuerySums::Ordered;
+        assert_eq!(fences > 0, is_ordered, "{}: {fences} fences", plan.config);
         let [k, l] =
             [&census.kernel, loops[0]].map(|counts| move |name| Census::count(counts, name));
         table += &format!(
