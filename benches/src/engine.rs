@@ -39,6 +39,15 @@ impl EngineArg {
         }
     }
 
+    /// How the op on it sums up dQ where it is to be deterministic.
+    #[must_use]
+    pub fn deterministic_sums(self) -> QuerySums {
+        match self {
+            Self::Hopper => QuerySums::Ordered,
+            Self::Cubecl | Self::Cute => QuerySums::Owned,
+        }
+    }
+
     /// What forces the op onto it.
     #[must_use]
     pub fn strategy(self) -> Strategy {
@@ -56,6 +65,27 @@ impl EngineArg {
             Self::Cubecl => Engine::CubeCl(None),
             Self::Hopper => Engine::Hopper(None),
             Self::Cute => Engine::Cute(None),
+        }
+    }
+}
+
+/// How the backward sums up dQ, as a command-line value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QuerySumsArg {
+    /// Key blocks add in no particular order.
+    Atomic,
+    /// Key blocks add one after the other, which the kernels for SM90 can.
+    Ordered,
+    /// A pass of its own sums up.
+    Owned,
+}
+
+impl From<QuerySumsArg> for QuerySums {
+    fn from(sums: QuerySumsArg) -> Self {
+        match sums {
+            QuerySumsArg::Atomic => Self::Atomic,
+            QuerySumsArg::Ordered => Self::Ordered,
+            QuerySumsArg::Owned => Self::Owned,
         }
     }
 }

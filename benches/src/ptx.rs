@@ -5,7 +5,7 @@ mod backward;
 mod hopper;
 
 use crate::arguments::ConfigArgs;
-use crate::engine::EngineArg;
+use crate::engine::{EngineArg, QuerySumsArg};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use fa2_cubecl::offline::{self, Ptx};
@@ -41,12 +41,9 @@ pub struct PtxArgs {
     /// The kernels of the backward pass instead of the forward's, as the heuristics choose them.
     #[arg(long, conflicts_with_all = ["cute", "tile", "half_row"])]
     backward: bool,
-    /// With dQ summed up by a pass of its own, in a fixed order.
-    #[arg(long, requires = "backward")]
-    deterministic: bool,
-    /// With key blocks that add to dQ in order, which those for SM90 can.
-    #[arg(long, requires = "backward", conflicts_with = "deterministic")]
-    ordered: bool,
+    /// How the backward pass sums up dQ.
+    #[arg(long, value_enum, default_value = "atomic", requires = "backward")]
+    query_sums: QuerySumsArg,
     /// Rows of Q, K and V in the PTX machine's run.
     #[arg(long, default_value_t = 300)]
     seq: usize,

@@ -4,7 +4,7 @@ use super::{PtxArgs, case, hopper, print_figures, print_table};
 use crate::engine::EngineArg;
 use anyhow::{Context, Result, anyhow, bail};
 use fa2_cubecl::offline::backward::{BwdKernel, compile};
-use fa2_cubecl::{BwdPlan, Dtype, Gpu, LseGradient, QuerySums, choose_backward};
+use fa2_cubecl::{BwdPlan, Dtype, Gpu, LseGradient, choose_backward};
 use fa2_machine::{BackwardInputs, BackwardKernels, KernelElement};
 use fa2_testing::gradient::{ExpectedGradients, Operands};
 use fa2_testing::{Case, Expected, Stored, census, inputs};
@@ -12,11 +12,7 @@ use half::{bf16, f16};
 
 /// Shows the code of each kernel, then runs all of them in the PTX machine.
 pub(super) fn run(args: &PtxArgs) -> Result<()> {
-    let sums = match (args.deterministic, args.ordered) {
-        (true, _) => QuerySums::Owned,
-        (false, true) => QuerySums::Ordered,
-        (false, false) => QuerySums::Atomic,
-    };
+    let sums = args.query_sums.into();
     match args.engine {
         EngineArg::Cubecl => {}
         EngineArg::Hopper => return hopper::run_backward(args, sums),

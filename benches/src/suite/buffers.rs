@@ -119,7 +119,7 @@ fn calls(
 fn launch(client: &Client, engine: EngineArg, values: &Values) -> Result<Outputs, String> {
     let passes = Passes::new(client, values);
     passes.forward(engine)?;
-    passes.backward(engine, QuerySums::Owned)?;
+    passes.backward(engine, engine.deterministic_sums())?;
     Ok(passes.outputs())
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn backward(
             .as_ref()
             .map(|gradients| gradients.each_ref().map(reference)),
     };
-    let query_sums = query_sums(wanted, call.deterministic);
+    let query_sums = query_sums(wanted, call.deterministic, kernels);
     let launched = match kernels {
         Backward::CubeCl => fa2_cubecl::backward(&client, &problem, tensors, query_sums, None),
         Backward::Hopper => fa2_cubecl::backward_sm90(&client, &problem, tensors, query_sums),
@@ -92,11 +92,19 @@ pub(crate) fn backward(
     (d_q, d_k, d_v)
 }
 
-/// Who sums up dQ where these of dQ, dK and dV are wanted: alone it has a pass of its own, as it has where its
-/// bits must be the same each time.
-pub(super) fn query_sums([q, k, v]: [bool; 3], deterministic: bool) -> QuerySums {
-    match q && (k || v) && !deterministic {
-        true => QuerySums::Atomic,
-        false => QuerySums::Owned,
+/// How `kernels` sum up dQ where these of dQ, dK and dV are wanted: alone it has a pass of its own. Where its bits
+/// must be the same each time, the kernels for SM90 add in order, and those for SM80 have that pass too.
+pub(super) fn query_sums(
+    [q, k, v]: [bool; 3],
+    deterministic: bool,
+    kernels: Backward,
+) -> QuerySums {
+    if !(q && (k || v)) {
+        return QuerySums::Owned;
+    }
+    match (deterministic, kernels) {
+        (false, _) => QuerySums::Atomic,
+        (true, Backward::Hopper) => QuerySums::Ordered,
+        (true, Backward::CubeCl) => QuerySums::Owned,
     }
 }

@@ -107,13 +107,13 @@ impl CudaDevice {
     }
 
     fn plan_backward(&self, request: &Request<'_>) -> Result<BwdPlan, Reason> {
-        let sums = sums(request);
+        let sums = sums(request, Backward::CubeCl);
         fa2_cubecl::choose_backward(&of(request), self.gpu, sums)
             .map_err(|error| Reason::Rule(format!("the gradient: {error}")))
     }
 
     fn plan_backward_hopper(&self, request: &Request<'_>) -> Result<BwdPlan, Reason> {
-        let (problem, sums) = (of(request), sums(request));
+        let (problem, sums) = (of(request), sums(request, Backward::Hopper));
         let plan = fa2_cubecl::choose_backward_sm90(&problem, self.gpu, sums)
             .map_err(|error| rule(error.into()))?;
         let [queries, keys] = mappable_strides(&problem);
@@ -129,8 +129,8 @@ fn of(request: &Request<'_>) -> Problem {
     problem(request.sizes, request.dtype, request.mask, request.scale)
 }
 
-fn sums(request: &Request<'_>) -> QuerySums {
-    query_sums(request.tracked, request.deterministic)
+fn sums(request: &Request<'_>, kernels: Backward) -> QuerySums {
+    query_sums(request.tracked, request.deterministic, kernels)
 }
 
 /// The strides of contiguous queries and keys, which `operand` gives to what has some that a tensor map can't
