@@ -10,7 +10,7 @@ use crate::bench::record::Row;
 use crate::bench::shape::paper;
 use crate::bench::verify::{verify_gradients, verify_last_head};
 use crate::bench::window::Window;
-use crate::engine::EngineArg;
+use crate::engine::{EngineArg, QuerySumsArg};
 use anyhow::{Result, bail};
 use clap::Args;
 use cubecl::client::Client;
@@ -41,6 +41,9 @@ pub struct BackwardArgs {
     /// Masks: true for causal.
     #[arg(long, value_delimiter = ',', default_values_t = [false, true])]
     causal: Vec<bool>,
+    /// Ways to sum up dQ; without them, those that the op takes on a path: its default and deterministic one.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    query_sums: Vec<QuerySumsArg>,
     /// Measure these tiles of the kernels for SM90, BLOCK_M,BLOCK_N,STAGES, instead of the chosen one.
     /// Repeatable.
     #[arg(long)]
@@ -67,7 +70,7 @@ pub struct BackwardArgs {
 pub fn run(args: &BackwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
     let method = format!(
-        "backward: CUDA events around windows of at least {} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {}, kernels and both ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
+        "backward: CUDA events around windows of at least {} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {}, kernels and ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
         args.pace.window_ms(),
         args.pace.pace()
     );
@@ -143,7 +146,7 @@ fn measure_problem<E: KernelElement>(
     Ok(plans.iter().zip(windows).map(row).collect())
 }
 
-/// What is measured for `problem`: with dQ summed up in every way, forced plans or the chosen.
+/// What is measured for `problem`: with each way to sum up dQ, forced plans or the chosen.
 fn candidates(
     args: &BackwardArgs,
     problem: &Problem,
@@ -151,7 +154,11 @@ fn candidates(
 ) -> Result<Vec<(EngineArg, BwdPlan)>> {
     let mut plans = Vec::new();
     for &path in &args.paths {
-        for &sums in path.query_sums() {
+        let sums = match args.query_sums.is_empty() {
+            true => vec![QuerySums::Atomic, path.deterministic_sums()],
+            false => args.query_sums.iter().map(|&sums| sums.into()).collect(),
+        };
+        for sums in sums {
             match path {
                 EngineArg::Cubecl => plans.push((path, choose_backward(problem, gpu, sums)?)),
                 EngineArg::Hopper => {
