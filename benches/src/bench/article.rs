@@ -7,7 +7,7 @@ use crate::bench::pace::Pace;
 use crate::bench::pool::Pool;
 use crate::bench::record::Row;
 use crate::bench::verify::verify;
-use crate::bench::window::{Launch, Window};
+use crate::bench::window::Window;
 use crate::engine::{Engine, EngineArg, asked_or_there, has_cute};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
@@ -191,28 +191,12 @@ fn measure(
         verify(client, pool, problem, &tensors.o.handle)?;
         let contestant = *contestant;
         let launch = move |_: usize| contestant.launch(client, problem, tensors).map(drop);
-        windows.push(window(client, launch)?);
+        windows.push(Window::of_launches(client, Box::new(launch), FORWARDS)?);
     }
     Pace::Rounds(args.rounds).time(problem, &mut windows)?;
     let row = |(contestant, window): (&Contestant, Window<'_>)| {
-        let queued = if window.is_captured() { "" } else { ", queued" };
-        let note = format!("{contestant}{queued}");
+        let note = window.note(contestant);
         Row::forward(contestant.path(), problem, note, window.ms)
     };
     Ok(contestants.iter().zip(windows).map(row).collect())
-}
-
-/// A graph, or where CubeCL can't capture one a queue of as many launches.
-fn window<'a>(
-    client: &'a Client,
-    launch: impl Fn(usize) -> Result<()> + Send + Sync + Copy + 'a,
-) -> Result<Window<'a>> {
-    let boxed = || -> Box<Launch<'a>> { Box::new(launch) };
-    match Window::captured(client, boxed(), FORWARDS) {
-        Ok(window) => Ok(window),
-        Err(error) => {
-            log::warn!("timed as a queue of launches: {error:#}");
-            Window::queued(client, boxed(), 1.0)
-        }
-    }
 }

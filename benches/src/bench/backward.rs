@@ -70,7 +70,7 @@ pub struct BackwardArgs {
 pub fn run(args: &BackwardArgs) -> Result<()> {
     let machine = Machine::open(&args.machine)?;
     let method = format!(
-        "backward: CUDA events around windows of at least {} ms of passes (preprocess, main kernel, conversion of dQ), {SETS} input sets in turn, {}, kernels and ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
+        "backward: CUDA events around CUDA graphs of passes (preprocess, main kernel, conversion of dQ) that fill at least {} ms, {SETS} input sets in turn, {}, kernels and ways to sum dQ interleaved and rotating, after a warm-up window; inputs N(0,1), contiguous",
         args.pace.window_ms(),
         args.pace.pace()
     );
@@ -128,11 +128,8 @@ fn measure_problem<E: KernelElement>(
         // O and LSE of set 0 stay in the pool; they are as good for another set's time.
         verify_last_head(client, pool, problem, plan)?;
         plans.push((path, plan));
-        windows.push(Window::queued(
-            client,
-            Box::new(launch),
-            args.pace.window_ms(),
-        )?);
+        let least_ms = args.pace.window_ms();
+        windows.push(Window::new(client, Box::new(launch), SETS, least_ms)?);
     }
     args.pace.pace().time(problem, &mut windows)?;
     let row = |((path, plan), window): (&(EngineArg, BwdPlan), Window<'_>)| {
@@ -140,7 +137,8 @@ fn measure_problem<E: KernelElement>(
             QuerySums::Atomic => "",
             QuerySums::Ordered | QuerySums::Owned => "deterministic, ",
         };
-        let note = format!("{deterministic}{}, section {}", plan.config, plan.section);
+        let kernel = format!("{deterministic}{}, section {}", plan.config, plan.section);
+        let note = window.note(kernel);
         Row::backward(path.name(), problem, note, window.ms)
     };
     Ok(plans.iter().zip(windows).map(row).collect())

@@ -78,7 +78,7 @@ pub fn run(args: &ForwardArgs) -> Result<()> {
         Pace::Told => "",
     };
     let method = format!(
-        "CUDA events around windows of at least {} ms of launches, {SETS} input sets in turn, {pace}, kernels interleaved and rotating{apart}, after a warm-up window; inputs N(0,1), contiguous, LSE written",
+        "CUDA events around CUDA graphs of launches that fill at least {} ms, {SETS} input sets in turn, {pace}, kernels interleaved and rotating{apart}, after a warm-up window; inputs N(0,1), contiguous, LSE written",
         args.pace.window_ms()
     );
     let out = args.out.as_deref();
@@ -262,15 +262,13 @@ fn measure_problem<E: KernelElement>(
             let launched = engine.launch(client, problem, &sets[at % SETS]);
             launched.map(drop).map_err(anyhow::Error::msg)
         };
-        windows.push(Window::queued(
-            client,
-            Box::new(launch),
-            args.pace.window_ms(),
-        )?);
+        let least_ms = args.pace.window_ms();
+        windows.push(Window::new(client, Box::new(launch), SETS, least_ms)?);
     }
     args.pace.pace().time(problem, &mut windows)?;
     let row = |(engine, window): (&Engine, Window<'_>)| {
-        Row::forward(engine.arg().name(), problem, engine.to_string(), window.ms)
+        let note = window.note(engine);
+        Row::forward(engine.arg().name(), problem, note, window.ms)
     };
     Ok(engines.iter().zip(windows).map(row).collect())
 }

@@ -47,7 +47,7 @@ pub struct PaceArgs {
     /// Time each round when standard input says so, in turn with `benches/peers.py --beside`.
     #[arg(long, conflicts_with = "rounds")]
     paced: bool,
-    /// Least time of a window, in milliseconds: short ones time the gap before the first launch.
+    /// Least time of a window, in milliseconds.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     window_ms: u32,
 }

@@ -163,6 +163,31 @@ pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4
     })
 }
 
+/// Stores four f32 to shared `address + offset`, a multiple of 16.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn store_shared_f32_x4(address: u32, #[comptime] offset: u32, values: &Accumulator4) {
+    intrinsic!(|scope| {
+        let text = format!("st.shared.v4.f32 [$0+{offset}], {{$1,$2,$3,$4}};");
+        let asm = Asm {
+            text: &text,
+            constraints: "r,f,f,f,f,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![
+            address.read_value(scope),
+            values.x.read_value(scope),
+            values.y.read_value(scope),
+            values.z.read_value(scope),
+            values.w.read_value(scope),
+        ];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
 /// Loads two f32, neighbours, from shared `address + offset`, a multiple of 8.
 #[cube]
 #[allow(

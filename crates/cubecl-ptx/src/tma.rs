@@ -101,3 +101,54 @@ pub fn load_bytes(
         emit(scope, asm, vec![], operands);
     })
 }
+
+/// Starts the addition of `bytes` bytes of f32 at shared `source` to those at global `target`: both addresses and
+/// `bytes` are multiples of 16. Each sum is a step of its own, as by
+/// [`add_global_f32_x4()`](crate::atomic::add_global_f32_x4()). The addition belongs to this thread's open group of
+/// bulk copies, which [`commit_bulk()`] closes.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn add_bytes_f32(source: u32, target: u64, #[comptime] bytes: u32) {
+    intrinsic!(|scope| {
+        let text = format!(
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$1], [$0], {bytes};"
+        );
+        let asm = Asm {
+            text: &text,
+            constraints: "r,l,~{memory}",
+            effect: Effect::Memory,
+        };
+        let operands = vec![source.read_value(scope), target.read_value(scope)];
+        emit(scope, asm, vec![], operands);
+    })
+}
+
+/// Closes this thread's open group of bulk copies out of shared memory.
+#[cube]
+pub fn commit_bulk() {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "cp.async.bulk.commit_group;",
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
+        emit(scope, asm, vec![], vec![]);
+    })
+}
+
+/// Waits until all but the last `pending` groups of this thread have read shared memory.
+#[cube]
+pub fn wait_bulk_read(#[comptime] pending: u32) {
+    intrinsic!(|scope| {
+        let text = format!("cp.async.bulk.wait_group.read {pending};");
+        let asm = Asm {
+            text: &text,
+            constraints: "~{memory}",
+            effect: Effect::Memory,
+        };
+        emit(scope, asm, vec![], vec![]);
+    })
+}

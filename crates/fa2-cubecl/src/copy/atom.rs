@@ -9,9 +9,9 @@ use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
 use cubecl_ptx::memory::{
     load_global_f32, load_global_f32_x4, load_global_x4, load_shared, load_shared_f32_x2,
     load_shared_f32_x4, load_shared_x4, store_global, store_global_f32, store_global_x4,
-    store_shared,
+    store_shared, store_shared_f32_x4,
 };
-use cubecl_ptx::tma::{load_box, load_bytes};
+use cubecl_ptx::tma::{add_bytes_f32, commit_bulk, load_box, load_bytes, wait_bulk_read};
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
 pub(crate) use cubecl_ptx::shuffle::{shuffle_xor_bits, sync_warp};
@@ -92,6 +92,31 @@ pub(crate) fn r2s(address: u32, #[comptime] offset: u32, pair: u32) {
 #[cube]
 pub(crate) fn r2s_block(address: u32, #[comptime] offset: u32, block: &Registers4) {
     stmatrix_x4(address, offset, block);
+}
+
+/// Register to shared: four f32.
+#[cube]
+pub(crate) fn r2s_f32_x4(address: u32, #[comptime] offset: u32, values: &Accumulator4) {
+    store_shared_f32_x4(address, offset, values);
+}
+
+/// Starts the addition of `bytes` bytes of f32 in shared memory to others in global memory. One thread does it,
+/// and says with [`end_s2g_adds()`] that it has started all. Needs SM90.
+#[cube]
+pub(crate) fn s2g_add(source: u32, target: u64, #[comptime] bytes: u32) {
+    add_bytes_f32(source, target, bytes);
+}
+
+/// Ends a group of additions, for [`await_s2g_adds()`].
+#[cube]
+pub(crate) fn end_s2g_adds() {
+    commit_bulk();
+}
+
+/// Waits until this thread's additions have left shared memory.
+#[cube]
+pub(crate) fn await_s2g_adds() {
+    wait_bulk_read(0u32);
 }
 
 /// Shared to register: 4 bytes.

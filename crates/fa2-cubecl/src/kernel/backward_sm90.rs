@@ -27,8 +27,8 @@ pub(crate) mod shared_keys;
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums};
-use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, key_tile};
+use crate::kernel::backward::{epilogue, sums};
 use crate::kernel::backward_sm90::consumer::consume;
 use crate::kernel::backward_sm90::keeper::keep_turns;
 use crate::kernel::backward_sm90::pipeline::QueryRing;
@@ -135,4 +135,8 @@ fn compute(
         shape,
         config,
     );
+    if comptime!(config.adds_in_bulk()) {
+        // Last, so that it takes no time: the cube's memory must not go before the copy engine has read it.
+        sums::await_staged();
+    }
 }

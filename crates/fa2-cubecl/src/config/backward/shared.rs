@@ -56,13 +56,18 @@ impl BwdConfig {
         self.ds_offset() + self.ds_tiles() * self.score_bytes()
     }
 
-    /// Where the row terms begin.
-    pub(crate) const fn terms_offset(&self) -> u32 {
+    /// Where the tiles of scores end.
+    pub(crate) const fn scores_end(&self) -> u32 {
         if self.keeps_scores_in_registers() {
             self.p_offset()
         } else {
             self.p_offset() + self.ds_tiles() * self.score_bytes()
         }
+    }
+
+    /// Where the row terms begin.
+    pub(crate) const fn terms_offset(&self) -> u32 {
+        self.scores_end() + self.dq_bytes()
     }
 
     /// Where the barriers begin.

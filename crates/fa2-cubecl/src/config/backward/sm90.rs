@@ -8,7 +8,7 @@
 
 use crate::config::backward::{BwdConfig, BwdTile, Instructions, Loads, QuerySums};
 use crate::config::sm90::{RegisterSplit, WARPGROUP, WARPGROUP_ROWS};
-use crate::config::{MMA_K, MMA_M, MMA_N};
+use crate::config::{MMA_K, MMA_M, MMA_N, WARP};
 use crate::error::ConfigError;
 use crate::mma::accumulator::AccumulatorLayout;
 
@@ -179,6 +179,66 @@ impl BwdConfig {
             (Instructions::Sm90a, QuerySums::Atomic | QuerySums::Ordered) => 2,
             (Instructions::Sm90a, QuerySums::Owned) => 0,
         }
+    }
+
+    /// Whether the copy engine adds dQ to its sums, from shared memory. Where key blocks add in order, who ends a turn
+    /// must see the additions ended, so registers are added.
+    pub(crate) const fn adds_in_bulk(&self) -> bool {
+        self.has_warpgroups() && !self.shares_keys() && matches!(self.query_sums, QuerySums::Atomic)
+    }
+
+    /// Bytes of a block's dQ in f32.
+    const fn query_bytes(&self) -> u32 {
+        self.block_m() * self.head_dim * 4
+    }
+
+    /// Whether dQ lies in the tile of dS that the next block's is stored to, on its way to the sums: a warp's in the
+    /// rows of its own keys, so that no other warp's dS comes over it.
+    const fn dq_is_in_ds(&self) -> bool {
+        self.query_bytes() <= self.score_bytes()
+    }
+
+    /// Where dQ begins, where it goes through shared memory.
+    pub(crate) const fn dq_offset(&self) -> u32 {
+        if self.dq_is_in_ds() {
+            self.ds_offset()
+        } else {
+            self.scores_end()
+        }
+    }
+
+    /// Bytes of memory that dQ alone has.
+    pub(crate) const fn dq_bytes(&self) -> u32 {
+        if self.adds_in_bulk() && !self.dq_is_in_ds() {
+            self.query_bytes()
+        } else {
+            0
+        }
+    }
+
+    /// Bytes from the tile of one block's dQ to that of the next block.
+    pub(crate) const fn dq_tile_bytes(&self) -> u32 {
+        if self.dq_is_in_ds() {
+            self.score_bytes()
+        } else {
+            0
+        }
+    }
+
+    /// Bytes of a warp's dQ that lie together: in a tile of dS, one atom's rows.
+    pub(crate) const fn dq_part_bytes(&self) -> u32 {
+        let all = self.query_bytes() / (self.threads() / WARP);
+        let rows = MMA_M * self.score_tile().atom_cols() as u32 * 2;
+        if self.dq_is_in_ds() && rows < all {
+            rows
+        } else {
+            all
+        }
+    }
+
+    /// Bytes from one part to the next.
+    pub(crate) const fn dq_part_stride(&self) -> u32 {
+        self.block_n() * self.score_tile().atom_cols() as u32 * 2
     }
 
     /// Bytes for barriers.

@@ -8,10 +8,14 @@
 
 use crate::config::backward::{BwdConfig, QuerySums};
 use crate::config::{MMA_N, WARP};
-use crate::copy::atom::{Accumulator4, g2r_f32, g2r_f32_x4, r2g_add, r2g_add_x4};
+use crate::copy::atom::{
+    Accumulator4, await_s2g_adds, end_s2g_adds, g2r_f32, g2r_f32_x4, r2g_add, r2g_add_x4,
+    r2s_f32_x4, s2g_add, sync_warp,
+};
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
+use cubecl_ptx::proxy::fence_shared_async;
 
 /// Bytes between two neighbouring registers' sums where a lane adds them one by one, and from four to the
 /// next four where it adds four at once: all lanes' sums.
@@ -75,6 +79,75 @@ pub(crate) fn count_offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
     block * comptime!(block_bytes(config) as u64) + comptime!(sums_bytes(config) as u64)
 }
 
+/// A warp's dQ on its way to the sums: in shared memory, in their order, by parts that lie apart.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(crate) struct Staged {
+    /// Shared address of the warp's first part.
+    warp: u32,
+    #[cube(comptime)]
+    config: BwdConfig,
+}
+
+#[cube]
+impl Staged {
+    /// That of this warp for the `t`-th block; `shared` is where the cube's memory begins.
+    pub fn new(shared: u32, t: u32, #[comptime] config: BwdConfig) -> Staged {
+        let warp = unit_position() / WARP * comptime!(config.dq_part_bytes());
+        let tile = (t + 1) % 2 * comptime!(config.dq_tile_bytes());
+        Staged {
+            warp: shared + comptime!(config.dq_offset()) + tile + warp,
+            config,
+        }
+    }
+
+    /// Has `acc` added to the warp's sums from address `target` on, while this warp goes on.
+    pub fn add(&self, acc: &Accumulator, target: u64) {
+        let config = comptime!(self.config);
+        let groups = comptime!(config.dq_part_bytes() / step(config));
+        let lane = self.warp + unit_position() % WARP * 16;
+        #[unroll]
+        for group in 0..comptime!(acc.layout.len() as u32 / 4) {
+            let part = comptime!(group / groups * config.dq_part_stride());
+            let at = comptime!(part + group % groups * step(config));
+            r2s_f32_x4(lane, at, &four(acc, comptime!(group as usize)));
+        }
+        fence_shared_async();
+        // Orders: all lanes' stores < their reads by the copy engine.
+        sync_warp();
+        if unit_position().is_multiple_of(WARP) {
+            let bytes = comptime!(config.dq_part_bytes());
+            #[unroll]
+            for part in 0..comptime!(4 * warp_words(config) / bytes) {
+                let source = self.warp + comptime!(part * config.dq_part_stride());
+                s2g_add(source, target + comptime!((part * bytes) as u64), bytes);
+            }
+            end_s2g_adds();
+        }
+    }
+}
+
+/// Waits until all that this warp has had added has left shared memory.
+#[cube]
+pub(crate) fn await_staged() {
+    if unit_position().is_multiple_of(WARP) {
+        await_s2g_adds();
+    }
+    // Orders: the copy engine's reads < the stores of all lanes.
+    sync_warp();
+}
+
+/// The `group`-th four of the registers of `acc`.
+#[cube]
+fn four(acc: &Accumulator, #[comptime] group: usize) -> Accumulator4 {
+    Accumulator4 {
+        x: acc.values[comptime!(4 * group)],
+        y: acc.values[comptime!(4 * group + 1)],
+        z: acc.values[comptime!(4 * group + 2)],
+        w: acc.values[comptime!(4 * group + 3)],
+    }
+}
+
 /// Adds `acc` to the lane's sums from address `target` on.
 #[cube]
 pub(crate) fn add(acc: &Accumulator, target: u64, #[comptime] config: BwdConfig) {
@@ -94,13 +167,7 @@ pub(crate) fn add_from(
     for group in 0..comptime!(acc.layout.len() / config.sums_at_once() as usize) {
         let at = comptime!(group_offset(config, before + group as u32));
         if comptime!(config.sums_at_once() == 4) {
-            let sums = Accumulator4 {
-                x: acc.values[comptime!(4 * group)],
-                y: acc.values[comptime!(4 * group + 1)],
-                z: acc.values[comptime!(4 * group + 2)],
-                w: acc.values[comptime!(4 * group + 3)],
-            };
-            r2g_add_x4(target, at, &sums);
+            r2g_add_x4(target, at, &four(acc, group));
         } else {
             r2g_add(target, at, acc.values[group]);
         }

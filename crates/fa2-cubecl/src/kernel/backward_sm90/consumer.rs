@@ -9,7 +9,7 @@ use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
 use crate::config::sm90::WARPGROUP_ROWS;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
-use crate::kernel::backward::sums;
+use crate::kernel::backward::sums::{self, Staged};
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::Loader;
 use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
@@ -214,6 +214,10 @@ fn step(
     }
     let q = q.transposed();
     if comptime!(config.query_sums().in_memory()) {
+        if comptime!(config.adds_in_bulk()) {
+            // dQ of the block before has left; dS may lie where it was.
+            sums::await_staged();
+        }
         let tile = t % 2 * comptime!(config.score_bytes());
         store_ds(&state.operands, &state.ds, tile, config);
         ring.publish();
@@ -229,7 +233,12 @@ fn step(
         if is_ordered {
             ring.turns().take(t);
         }
-        sums::add(&state.acc_dq, to_sums + sums::offset(block, config), config);
+        let target = to_sums + sums::offset(block, config);
+        if comptime!(config.adds_in_bulk()) {
+            Staged::new(ring.shared, t, config).add(&state.acc_dq, target);
+        } else {
+            sums::add(&state.acc_dq, target, config);
+        }
         if is_ordered {
             ring.turns().end();
         }
