@@ -186,8 +186,8 @@ fn step(
     let v = state.k.beside(comptime!(config.kv_bytes()));
     let terms = ring.terms(state.own.tile[0]);
 
-    ring.wait(&state.own, Side::Queries);
-    ring.wait(&state.own, Side::Outputs);
+    ring.stages(Side::Queries).wait_full(&state.own);
+    ring.stages(Side::Outputs).wait_full(&state.own);
     pin(&mut state.sum);
     fence_products();
     gemm_ss(&mut state.acc_s, &q, &state.k, dtype);
@@ -208,8 +208,8 @@ fn step(
         wait(&mut state.acc_dp, 2u32);
     } else {
         wait(&mut state.acc_dp, 0u32);
-        ring.release(&state.own, Side::Outputs);
-        ring.release(&state.other, Side::Outputs);
+        ring.stages(Side::Outputs).release(state.own.tile[0]);
+        ring.stages(Side::Outputs).release(state.other.tile[0]);
     }
     differentiate(&state.acc_s, &mut state.acc_dp, terms);
     state.ds.round(&state.acc_dp, dtype);
@@ -251,7 +251,7 @@ fn add_gradient(
     ));
     let first = state.q.beside(comptime!(config.side_offset(side)));
     let stage_bytes = comptime!(config.stage_bytes());
-    ring.wait(&state.other, side);
+    ring.stages(side).wait_full(&state.other);
     fence_products();
     let rows = first.after(state.own.offset(stage_bytes)).transposed();
     gemm_ss_add(&mut state.sum, &state.scores.beside(own), &rows, dtype);
@@ -270,9 +270,9 @@ fn finish_gradient(
 ) {
     let side = comptime!(gradient.side());
     wait_operands(comptime!(pending + 1));
-    ring.release(&state.own, side);
+    ring.stages(side).release(state.own.tile[0]);
     wait(&mut state.sum, pending);
-    ring.release(&state.other, side);
+    ring.stages(side).release(state.other.tile[0]);
     ring.leave(comptime!(gradient.scores()), gradient);
 }
 

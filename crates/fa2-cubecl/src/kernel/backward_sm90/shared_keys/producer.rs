@@ -47,7 +47,7 @@ pub(crate) fn produce(
             };
             let index = block_index(&walk, exists, shape, work);
             let terms = terms + index * comptime!(config.term_bytes() as u64);
-            ring.wait_empty(&place, side);
+            ring.stages(side).wait_empty(&place);
             ring.fill(maps, &queries, terms, place.tile[0], side);
             place.advance();
             walk.advance(work);
