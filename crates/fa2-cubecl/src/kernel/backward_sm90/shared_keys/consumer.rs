@@ -7,7 +7,8 @@ use crate::copy::atom::sync_warp;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Scores, Side};
+use crate::kernel::backward_sm90::shared_keys::pipeline::BlockRing;
+use crate::kernel::backward_sm90::shared_keys::roles::{Gradient, Scores, Side};
 use crate::kernel::backward_sm90::shared_keys::scores::{
     block_index, differentiate, first_row, pair_count, to_probabilities,
 };
@@ -19,41 +20,6 @@ use crate::mma::warpgroup::operand::{Operand, OperandForm, column_offset};
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
-
-/// What a warpgroup sums up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Gradient {
-    /// dK: dS^T Q.
-    Keys,
-    /// dV: P^T dO.
-    Values,
-}
-
-impl Gradient {
-    /// The blocks of each pair that the warpgroup has.
-    pub(crate) const fn index(self) -> u32 {
-        match self {
-            Self::Keys => 0,
-            Self::Values => 1,
-        }
-    }
-
-    /// The A operand.
-    const fn scores(self) -> Scores {
-        match self {
-            Self::Keys => Scores::Ds,
-            Self::Values => Scores::P,
-        }
-    }
-
-    /// The B operand.
-    const fn side(self) -> Side {
-        match self {
-            Self::Keys => Side::Queries,
-            Self::Values => Side::Outputs,
-        }
-    }
-}
 
 /// What a thread carries from pair to pair of blocks.
 #[derive(CubeType)]

@@ -16,7 +16,7 @@ use crate::config::backward::{BwdConfig, QuerySums};
 use crate::copy::atom::g2s_bytes;
 use crate::copy::barrier::{MBARRIER_BYTES, SharedBarrier, mbarrier_init_fence};
 use crate::copy::tma::{TileOrigin, copy_tile};
-use crate::kernel::backward_sm90::shared_keys::consumer::Gradient;
+use crate::kernel::backward_sm90::shared_keys::roles::{Gradient, Scores, Side};
 use crate::pipeline::stages::{StageForm, Stages};
 use crate::pipeline::turns::{TURN_BYTES, Turns};
 use crate::tensor::address::unit_position;
@@ -30,24 +30,6 @@ const KEYS: u32 = 0;
 /// First of the named barriers of P and dS; 0 is the cube's, 1 that of the threads that compute.
 const SCORES_BARRIER: u32 = 2;
 
-/// What is copied together, and is empty together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
-    /// Q with the row terms; K.
-    Queries,
-    /// dO; V.
-    Outputs,
-}
-
-/// What the warpgroups exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scores {
-    /// P, for dV.
-    P,
-    /// dS, for dK.
-    Ds,
-}
-
 impl Scores {
     const fn written(self) -> u32 {
         match self {
@@ -58,14 +40,6 @@ impl Scores {
 
     const fn read(self) -> u32 {
         self.written() + 1
-    }
-
-    /// Who reads both tiles.
-    pub(crate) const fn reader(self) -> Gradient {
-        match self {
-            Self::P => Gradient::Values,
-            Self::Ds => Gradient::Keys,
-        }
     }
 }
 
