@@ -12,6 +12,8 @@
 
 pub(crate) mod place;
 pub(crate) mod registers;
+pub(crate) mod stages;
+pub(crate) mod turns;
 
 use crate::config::FwdConfig;
 use crate::copy::g2s::{RowCopier, RowWalk, Rows};

@@ -16,9 +16,11 @@ struct Owned {
 }
 
 /// Places of fa2-cubecl that may name cubecl-ptx; one added here needs its reason beside it.
-const CALLERS_OF_INSTRUCTIONS: [&str; 4] = [
+const CALLERS_OF_INSTRUCTIONS: [&str; 5] = [
     // An instruction and its meaning as a layout.
     "/atom.rs",
+    // A barrier that counts copies.
+    "/copy/barrier.rs",
     // Addresses in shared and global memory.
     "/tensor/",
     // Commit and wait of the K/V ring.
@@ -28,7 +30,7 @@ const CALLERS_OF_INSTRUCTIONS: [&str; 4] = [
 ];
 
 /// The table to edit when a rule of ARCHITECTURE.md changes.
-const OWNED: [Owned; 8] = [
+const OWNED: [Owned; 9] = [
     Owned {
         words: &["burn", "burn_cubecl", "burn_fa2", "burn_tensor"],
         within: &["crates/fa2-cubecl/"],
@@ -51,7 +53,7 @@ const OWNED: [Owned; 8] = [
         words: &["cubecl_ptx"],
         within: &["crates/fa2-cubecl/src/", "crates/burn-fa2/"],
         homes: &CALLERS_OF_INSTRUCTIONS,
-        rule: "instructions are called by the atoms, tensor/, pipeline.rs and pipeline/registers.rs",
+        rule: "instructions are called by the atoms, copy/barrier.rs, tensor/, pipeline.rs and pipeline/registers.rs",
     },
     Owned {
         words: &[
@@ -76,6 +78,12 @@ const OWNED: [Owned; 8] = [
         within: &["crates/fa2-cubecl/src/"],
         homes: &["/pipeline.rs", "/epilogue.rs"],
         rule: "only a pipeline.rs or an epilogue.rs has barriers",
+    },
+    Owned {
+        words: &["SharedBarrier"],
+        within: &["crates/fa2-cubecl/src/"],
+        homes: &["/copy/", "/pipeline.rs", "/pipeline/"],
+        rule: "only pipelines wait for copies",
     },
     Owned {
         words: &["unsafe"],

@@ -1,6 +1,7 @@
 //! The copy atoms: 16 bytes by cp.async, four 8x8 matrices by ldmatrix and stmatrix, a pair by a 4-byte
 //! store, 16 bytes by a vector load or store, and a sum in global memory.
 
+use crate::copy::barrier::SharedBarrier;
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
 use cubecl_ptx::atomic::{add_global_f32, add_global_f32_x4};
@@ -46,30 +47,25 @@ pub(crate) fn g2s_predicated(
     copy_async_zero_fill(target, source, bytes, offset, source_offset);
 }
 
-/// Global to shared: the box of `map` at `from`, counted by a barrier in shared memory. One thread does
-/// it. Needs SM90.
+/// Global to shared: the box of `map` at `from`, counted by `barrier`. One thread does it. Needs
+/// SM90.
 #[cube]
 pub(crate) fn g2s_box(
     map: u64,
     from: &Coordinates4,
     target: u32,
     #[comptime] offset: u32,
-    barrier: u32,
-    #[comptime] barrier_offset: u32,
+    barrier: &SharedBarrier,
 ) {
-    load_box(map, from, target, offset, barrier, barrier_offset);
+    let barrier_offset = comptime!(barrier.offset);
+    load_box(map, from, target, offset, barrier.address, barrier_offset);
 }
 
-/// Global to shared: `bytes` bytes, counted by a barrier in shared memory. One thread does it. Needs SM90.
+/// Global to shared: `bytes` bytes, counted by `barrier`. One thread does it. Needs SM90.
 #[cube]
-pub(crate) fn g2s_bytes(
-    source: u64,
-    target: u32,
-    #[comptime] bytes: u32,
-    barrier: u32,
-    #[comptime] barrier_offset: u32,
-) {
-    load_bytes(source, target, bytes, barrier, barrier_offset);
+pub(crate) fn g2s_bytes(source: u64, target: u32, #[comptime] bytes: u32, barrier: &SharedBarrier) {
+    let barrier_offset = comptime!(barrier.offset);
+    load_bytes(source, target, bytes, barrier.address, barrier_offset);
 }
 
 /// Shared to register.

@@ -4,6 +4,7 @@
 //! products read. What of it lies outside the tensor becomes zeros, and counts as copied.
 
 use crate::copy::atom::{Coordinates4, g2s_box};
+use crate::copy::barrier::SharedBarrier;
 use crate::problem::Dtype;
 use cubecl::prelude::*;
 use cute_layout::SmemTile;
@@ -20,15 +21,14 @@ pub(crate) struct TileOrigin {
     pub batch: u32,
 }
 
-/// Starts the copy of the tile at `from` of the tensor of `map` to shared address `target`; the barrier at
-/// `barrier + barrier_offset` must expect all of the tile's bytes. One thread does it.
+/// Starts the copy of the tile at `from` of the tensor of `map` to shared address `target`; `barrier` must
+/// expect all of the tile's bytes. One thread does it.
 #[cube]
 pub(crate) fn copy_tile(
     map: u64,
     from: &TileOrigin,
     target: u32,
-    barrier: u32,
-    #[comptime] barrier_offset: u32,
+    barrier: &SharedBarrier,
     #[comptime] tile: SmemTile,
 ) {
     let atom_cols = comptime!(tile.atom_cols() as u32);
@@ -41,6 +41,6 @@ pub(crate) fn copy_tile(
             w: from.batch,
         };
         let offset = comptime!(tile.offset(0, (atom * atom_cols) as usize) as u32 * Dtype::BYTES);
-        g2s_box(map, &origin, target, offset, barrier, barrier_offset);
+        g2s_box(map, &origin, target, offset, barrier);
     }
 }

@@ -90,9 +90,8 @@ fn computing_warpgroups_share_what_the_loading_one_leaves() {
 fn barriers_fit_behind_the_tiles() {
     for stages in 1..=3 {
         let config = try_tile(64, [128, 64, stages]).unwrap();
-        let barriers = config.barriers().bytes();
         assert!(
-            config.tile_bytes() + barriers <= config.shared_bytes(),
+            config.tile_bytes() + config.barriers_end() <= config.shared_bytes(),
             "{config}"
         );
         assert!(

@@ -176,7 +176,7 @@ fn step(
     let d_o = q.beside(comptime!(config.q_bytes()));
     let terms = ring.terms(state.place.tile[0]) + unit_position() % 4 * comptime!(2 * TERM_BYTES);
 
-    ring.wait(&state.place);
+    ring.stages().wait_full(&state.place);
     pin(&mut state.gradients.d_v);
     fence_products();
     gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);

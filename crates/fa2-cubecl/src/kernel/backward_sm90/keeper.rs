@@ -3,7 +3,7 @@
 use crate::config::backward::BwdConfig;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::pipeline::Turns;
+use crate::pipeline::turns::Turns;
 use cubecl::prelude::*;
 
 /// Keeps the turns of `work`'s keys at every `stride`-th block that sees them, from block `first` on. `to_sums` is the

@@ -76,7 +76,7 @@ pub(crate) fn produce(
         loader.load_keys(ring, work);
         let mut place = Place::first(1u32, comptime!(config.stages()));
         for _ in 0..steps {
-            ring.wait_empty(&place);
+            ring.stages().wait_empty(&place);
             loader.load(ring, place.tile[0], shape, work);
             loader.advance(work);
             place.advance();

@@ -17,6 +17,7 @@
 mod consumer;
 mod pipeline;
 mod producer;
+mod roles;
 mod scores;
 
 use crate::config::WARP;
@@ -24,9 +25,10 @@ use crate::config::backward::{BwdConfig, QuerySums};
 use crate::kernel::backward::epilogue;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile};
 use crate::kernel::backward_sm90::keeper::keep_turns;
-use crate::kernel::backward_sm90::shared_keys::consumer::{Gradient, consume};
-use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
+use crate::kernel::backward_sm90::shared_keys::consumer::consume;
+use crate::kernel::backward_sm90::shared_keys::pipeline::BlockRing;
 use crate::kernel::backward_sm90::shared_keys::producer::produce;
+use crate::kernel::backward_sm90::shared_keys::roles::{Gradient, Side};
 use crate::pipeline::registers::{claim_computing_registers, release_loading_registers};
 use crate::tensor::address::{unit_position, warpgroup_index};
 use crate::tensor::map::Maps;

@@ -145,7 +145,7 @@ fn first_block(
     work: &WorkTile,
     #[comptime] config: FwdSm90Config,
 ) {
-    ring.wait(&state.k_place, Side::K);
+    ring.stages(Side::K).wait_full(&state.k_place);
     take_turn(warpgroup, config);
     fence_products();
     let k = state
@@ -154,7 +154,7 @@ fn first_block(
     gemm_ss(&mut state.acc_s, &state.q, &k, config.dtype());
     pass_turn(warpgroup, config);
     wait(&mut state.acc_s, 0u32);
-    ring.release(&state.k_place, Side::K);
+    ring.stages(Side::K).release(state.k_place.tile[0]);
     state.k_place.advance();
     hide(&mut state.acc_s, 0u32, shape, work, config);
     let _ = state
@@ -177,8 +177,8 @@ fn step(
 ) {
     // V of the block before was loaded before this K. With a wait between the two products' starts,
     // ptxas would part them by an arrive of its own (C7519).
-    ring.wait(&state.k_place, Side::K);
-    ring.wait(&state.v_place, Side::V);
+    ring.stages(Side::K).wait_full(&state.k_place);
+    ring.stages(Side::V).wait_full(&state.v_place);
     take_turn(warpgroup, config);
     pin(&mut state.acc_o);
     fence_products();
@@ -197,7 +197,7 @@ fn step(
         pass_turn(warpgroup, config);
     }
     wait(&mut state.acc_s, 1u32);
-    ring.release(&state.k_place, Side::K);
+    ring.stages(Side::K).release(state.k_place.tile[0]);
     state.k_place.advance();
     if comptime!(kind == BlockKind::Masked) {
         hide(&mut state.acc_s, t, shape, work, config);
@@ -208,7 +208,7 @@ fn step(
     wait(&mut state.acc_o, 0u32);
     // P is rounded after the wait: the products have read the last one from its registers.
     pin(&mut state.acc_s);
-    ring.release(&state.v_place, Side::V);
+    ring.stages(Side::V).release(state.v_place.tile[0]);
     state.v_place.advance();
     rescaling.apply(&mut state.acc_o);
     state.p.round(&state.acc_s, config.dtype());
@@ -217,7 +217,7 @@ fn step(
 /// O += P V of the last block.
 #[cube]
 fn last_block(state: &mut State, ring: &Ring, #[comptime] config: FwdSm90Config) {
-    ring.wait(&state.v_place, Side::V);
+    ring.stages(Side::V).wait_full(&state.v_place);
     pin(&mut state.acc_o);
     fence_products();
     let v = state
@@ -225,7 +225,7 @@ fn last_block(state: &mut State, ring: &Ring, #[comptime] config: FwdSm90Config)
         .after(state.v_place.offset(comptime!(config.kv_bytes())));
     gemm_rs(&mut state.acc_o, &state.p, &v, config.dtype());
     wait(&mut state.acc_o, 0u32);
-    ring.release(&state.v_place, Side::V);
+    ring.stages(Side::V).release(state.v_place.tile[0]);
     state.v_place.advance();
 }
 

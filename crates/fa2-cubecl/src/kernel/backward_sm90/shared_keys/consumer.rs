@@ -7,7 +7,8 @@ use crate::copy::atom::sync_warp;
 use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward::sums;
-use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Scores, Side};
+use crate::kernel::backward_sm90::shared_keys::pipeline::BlockRing;
+use crate::kernel::backward_sm90::shared_keys::roles::{Gradient, Scores, Side};
 use crate::kernel::backward_sm90::shared_keys::scores::{
     block_index, differentiate, first_row, pair_count, to_probabilities,
 };
@@ -19,41 +20,6 @@ use crate::mma::warpgroup::operand::{Operand, OperandForm, column_offset};
 use crate::pipeline::place::Place;
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
-
-/// What a warpgroup sums up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Gradient {
-    /// dK: dS^T Q.
-    Keys,
-    /// dV: P^T dO.
-    Values,
-}
-
-impl Gradient {
-    /// The blocks of each pair that the warpgroup has.
-    pub(crate) const fn index(self) -> u32 {
-        match self {
-            Self::Keys => 0,
-            Self::Values => 1,
-        }
-    }
-
-    /// The A operand.
-    const fn scores(self) -> Scores {
-        match self {
-            Self::Keys => Scores::Ds,
-            Self::Values => Scores::P,
-        }
-    }
-
-    /// The B operand.
-    const fn side(self) -> Side {
-        match self {
-            Self::Keys => Side::Queries,
-            Self::Values => Side::Outputs,
-        }
-    }
-}
 
 /// What a thread carries from pair to pair of blocks.
 #[derive(CubeType)]
@@ -186,8 +152,8 @@ fn step(
     let v = state.k.beside(comptime!(config.kv_bytes()));
     let terms = ring.terms(state.own.tile[0]);
 
-    ring.wait(&state.own, Side::Queries);
-    ring.wait(&state.own, Side::Outputs);
+    ring.stages(Side::Queries).wait_full(&state.own);
+    ring.stages(Side::Outputs).wait_full(&state.own);
     pin(&mut state.sum);
     fence_products();
     gemm_ss(&mut state.acc_s, &q, &state.k, dtype);
@@ -208,8 +174,8 @@ fn step(
         wait(&mut state.acc_dp, 2u32);
     } else {
         wait(&mut state.acc_dp, 0u32);
-        ring.release(&state.own, Side::Outputs);
-        ring.release(&state.other, Side::Outputs);
+        ring.stages(Side::Outputs).release(state.own.tile[0]);
+        ring.stages(Side::Outputs).release(state.other.tile[0]);
     }
     differentiate(&state.acc_s, &mut state.acc_dp, terms);
     state.ds.round(&state.acc_dp, dtype);
@@ -251,7 +217,7 @@ fn add_gradient(
     ));
     let first = state.q.beside(comptime!(config.side_offset(side)));
     let stage_bytes = comptime!(config.stage_bytes());
-    ring.wait(&state.other, side);
+    ring.stages(side).wait_full(&state.other);
     fence_products();
     let rows = first.after(state.own.offset(stage_bytes)).transposed();
     gemm_ss_add(&mut state.sum, &state.scores.beside(own), &rows, dtype);
@@ -270,9 +236,9 @@ fn finish_gradient(
 ) {
     let side = comptime!(gradient.side());
     wait_operands(comptime!(pending + 1));
-    ring.release(&state.own, side);
+    ring.stages(side).release(state.own.tile[0]);
     wait(&mut state.sum, pending);
-    ring.release(&state.other, side);
+    ring.stages(side).release(state.other.tile[0]);
     ring.leave(comptime!(gradient.scores()), gradient);
 }
 

@@ -1,13 +1,8 @@
 //! Who waits for whom where two warpgroups share keys.
 //!
-//! A stage of the ring holds a block of Q, its row terms, and its block of dO; stages are used in turn (see
-//! [`Place`]). dV is done with dO before dK is with Q, so the two sides have barriers of their own in
-//! shared memory:
-//!
-//! - *full*: ends a phase when the copies have arrived.
-//! - *empty*: ends a phase when the side's readers have arrived. Q's last reader is who sums up dK: the other
-//!   warpgroup has read Q and the terms before it publishes dS. dO has two last readers, dP of one
-//!   warpgroup and dV of the other.
+//! A stage of the ring holds a block of Q, its row terms, and its block of dO. dV is done with dO before dK is with Q,
+//! so the two sides have [`Stages`] of their own. Q's last reader is who sums up dK: the other warpgroup has read Q and
+//! the terms before it publishes dS. dO has two last readers, dP of one warpgroup and dV of the other.
 //!
 //! P and dS of a block lie in a tile of the warpgroup that has it, and one [`Gradient`] reads both tiles of P
 //! or of dS. Of each pair of tiles two named barriers keep count, at which one warpgroup waits and the other
@@ -19,42 +14,21 @@
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, QuerySums};
 use crate::copy::atom::g2s_bytes;
+use crate::copy::barrier::{MBARRIER_BYTES, SharedBarrier, mbarrier_init_fence};
 use crate::copy::tma::{TileOrigin, copy_tile};
-use crate::kernel::backward_sm90::pipeline::{TURN_BYTES, Turns};
-use crate::kernel::backward_sm90::shared_keys::consumer::Gradient;
-use crate::pipeline::place::Place;
+use crate::kernel::backward_sm90::shared_keys::roles::{Gradient, Scores, Side};
+use crate::pipeline::stages::{StageForm, Stages};
+use crate::pipeline::turns::{TURN_BYTES, Turns};
 use crate::tensor::address::unit_position;
 use crate::tensor::map::Maps;
 use cubecl::prelude::*;
 use cubecl_ptx::barrier::{barrier_arrive, barrier_sync};
-use cubecl_ptx::mbarrier::{
-    MBARRIER_BYTES, mbarrier_arrive, mbarrier_expect, mbarrier_init, mbarrier_init_fence,
-    mbarrier_wait,
-};
 use cubecl_ptx::proxy::fence_shared_async;
 
 /// Offset of the barrier of K and V.
 const KEYS: u32 = 0;
 /// First of the named barriers of P and dS; 0 is the cube's, 1 that of the threads that compute.
 const SCORES_BARRIER: u32 = 2;
-
-/// What is copied together, and is empty together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
-    /// Q with the row terms; K.
-    Queries,
-    /// dO; V.
-    Outputs,
-}
-
-/// What the warpgroups exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scores {
-    /// P, for dV.
-    P,
-    /// dS, for dK.
-    Ds,
-}
 
 impl Scores {
     const fn written(self) -> u32 {
@@ -67,35 +41,26 @@ impl Scores {
     const fn read(self) -> u32 {
         self.written() + 1
     }
-
-    /// Who reads both tiles.
-    pub(crate) const fn reader(self) -> Gradient {
-        match self {
-            Self::P => Gradient::Values,
-            Self::Ds => Gradient::Keys,
-        }
-    }
 }
 
 impl BwdConfig {
-    /// Offset of the barrier that the first stage of a side is full; those of the other stages follow.
-    const fn side_full(&self, side: Side) -> u32 {
-        let group = match side {
-            Side::Queries => 0,
-            Side::Outputs => 2,
+    /// The barriers of a side's stages.
+    const fn side_stages(&self, side: Side) -> StageForm {
+        let warps = self.threads() / WARP;
+        let (full, readers) = match side {
+            Side::Queries => (KEYS + MBARRIER_BYTES, warps / 2),
+            Side::Outputs => (self.side_stages(Side::Queries).end(), warps),
         };
-        KEYS + (1 + group * self.stages()) * MBARRIER_BYTES
-    }
-
-    /// Offset of the barrier that it is empty; those of the other stages follow.
-    const fn side_empty(&self, side: Side) -> u32 {
-        self.side_full(side) + self.stages() * MBARRIER_BYTES
+        StageForm {
+            full,
+            stages: self.stages(),
+            readers,
+        }
     }
 
     /// Offset of the barriers of the turns of the warpgroup that sums up `gradient`, where key blocks add in order.
     const fn turns_of(&self, gradient: Gradient) -> u32 {
-        let first = self.side_empty(Side::Outputs) + self.stages() * MBARRIER_BYTES;
-        first + gradient.index() * TURN_BYTES
+        self.side_stages(Side::Outputs).end() + gradient.index() * TURN_BYTES
     }
 
     /// Bytes of all barriers.
@@ -112,15 +77,6 @@ impl BwdConfig {
         match side {
             Side::Queries => 0,
             Side::Outputs => self.q_bytes(),
-        }
-    }
-
-    /// Warps that arrive when they have read a side of a stage.
-    const fn readers(&self, side: Side) -> u32 {
-        let warps = self.threads() / WARP;
-        match side {
-            Side::Queries => warps / 2,
-            Side::Outputs => warps,
         }
     }
 }
@@ -150,8 +106,16 @@ impl BlockRing {
         self.shared + comptime!(self.config.barriers_offset())
     }
 
-    fn barriers_of(&self, stage: u32) -> u32 {
-        self.barriers() + stage * MBARRIER_BYTES
+    fn keys(&self) -> SharedBarrier {
+        SharedBarrier {
+            address: self.barriers(),
+            offset: KEYS,
+        }
+    }
+
+    /// Who waits for whom at the stages of `side`.
+    pub fn stages(&self, #[comptime] side: Side) -> Stages {
+        Stages::new(self.barriers(), comptime!(self.config.side_stages(side)))
     }
 
     /// Shared address of the row terms of the block in `stage`.
@@ -165,9 +129,9 @@ impl BlockRing {
     pub fn open(&self) {
         if unit_position() == 0 {
             // K and V are copied by a thread each.
-            mbarrier_init(self.barriers(), KEYS, 2u32);
-            self.open_side(Side::Queries);
-            self.open_side(Side::Outputs);
+            self.keys().open(2u32);
+            self.stages(Side::Queries).open();
+            self.stages(Side::Outputs).open();
             if comptime!(self.config.query_sums() == QuerySums::Ordered) {
                 self.turns(Gradient::Keys).open();
                 self.turns(Gradient::Values).open();
@@ -187,36 +151,17 @@ impl BlockRing {
         )
     }
 
-    fn open_side(&self, #[comptime] side: Side) {
-        let config = comptime!(self.config);
-        #[unroll]
-        for stage in 0..comptime!(config.stages()) {
-            let offset = comptime!(stage * MBARRIER_BYTES);
-            let full = comptime!(config.side_full(side) + offset);
-            mbarrier_init(self.barriers(), full, 1u32);
-            let empty = comptime!(config.side_empty(side) + offset);
-            mbarrier_init(self.barriers(), empty, comptime!(config.readers(side)));
-        }
-    }
-
     /// Starts the copy of `side`'s share of the keys: K or V.
     pub fn fill_keys(&self, maps: &Maps, from: &TileOrigin, #[comptime] side: Side) {
         let config = comptime!(self.config);
         let (tile, bytes) = comptime!((config.kv_tile(), config.kv_bytes()));
-        let barrier = self.barriers();
-        mbarrier_expect(barrier, KEYS, bytes);
+        let keys = self.keys();
+        keys.expect(bytes);
         if comptime!(side == Side::Queries) {
-            copy_tile(maps.k(), from, self.shared, barrier, KEYS, tile);
+            copy_tile(maps.k(), from, self.shared, &keys, tile);
         } else {
-            copy_tile(maps.v(), from, self.shared + bytes, barrier, KEYS, tile);
+            copy_tile(maps.v(), from, self.shared + bytes, &keys, tile);
         }
-    }
-
-    /// Waits until `side` of the stage of `place` may be filled.
-    pub fn wait_empty(&self, place: &Place, #[comptime] side: Side) {
-        let empty = comptime!(self.config.side_empty(side));
-        // Orders: all reads of the stage's last block < the copies of this one over it.
-        mbarrier_wait(self.barriers_of(place.tile[0]), empty, place.parity[0]);
     }
 
     /// Starts the copies of a block's share of `side` into the empty `stage`: Q and the row terms at global
@@ -230,43 +175,26 @@ impl BlockRing {
         #[comptime] side: Side,
     ) {
         let config = comptime!(self.config);
-        let full = comptime!(config.side_full(side));
         let (tile, bytes) = comptime!((config.q_tile(), config.q_bytes()));
-        let barrier = self.barriers_of(stage);
+        let full = self.stages(side).full(stage);
         let target = self.shared
             + comptime!(config.stages_offset() + config.side_offset(side))
             + stage * comptime!(config.stage_bytes());
         if comptime!(side == Side::Queries) {
             let term_bytes = comptime!(config.term_bytes());
-            mbarrier_expect(barrier, full, comptime!(bytes + term_bytes));
-            copy_tile(maps.q(), from, target, barrier, full, tile);
-            g2s_bytes(terms, self.terms(stage), term_bytes, barrier, full);
+            full.expect(comptime!(bytes + term_bytes));
+            copy_tile(maps.q(), from, target, &full, tile);
+            g2s_bytes(terms, self.terms(stage), term_bytes, &full);
         } else {
-            mbarrier_expect(barrier, full, bytes);
-            copy_tile(maps.d_o(), from, target, barrier, full, tile);
+            full.expect(bytes);
+            copy_tile(maps.d_o(), from, target, &full, tile);
         }
     }
 
     /// Waits for K and V.
     pub fn wait_keys(&self) {
         // Orders: the copies of K and V < their reads by products.
-        mbarrier_wait(self.barriers(), KEYS, 0u32);
-    }
-
-    /// Waits for `side` of the block at `place`.
-    pub fn wait(&self, place: &Place, #[comptime] side: Side) {
-        let full = comptime!(self.config.side_full(side));
-        // Orders: the copies of the block < its reads by products, and of the terms by loads.
-        mbarrier_wait(self.barriers_of(place.tile[0]), full, place.parity[0]);
-    }
-
-    /// Gives `side` of the block at `place` back: this warp has read it.
-    pub fn release(&self, place: &Place, #[comptime] side: Side) {
-        if unit_position().is_multiple_of(WARP) {
-            let empty = comptime!(self.config.side_empty(side));
-            // Orders: this warp's reads of the block < the copies of a later one over it.
-            mbarrier_arrive(self.barriers_of(place.tile[0]), empty);
-        }
+        self.keys().wait(0u32);
     }
 
     /// Before the first block: the reader of `scores` has nothing to read.

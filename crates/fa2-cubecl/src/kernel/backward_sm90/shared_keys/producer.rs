@@ -4,7 +4,8 @@ use crate::config::backward::BwdConfig;
 use crate::copy::tma::TileOrigin;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk};
 use crate::kernel::backward_sm90::maps::MAPS;
-use crate::kernel::backward_sm90::shared_keys::pipeline::{BlockRing, Side};
+use crate::kernel::backward_sm90::shared_keys::pipeline::BlockRing;
+use crate::kernel::backward_sm90::shared_keys::roles::Side;
 use crate::kernel::backward_sm90::shared_keys::scores::{block_index, pair_count};
 use crate::pipeline::place::Place;
 use crate::tensor::map::Maps;
@@ -47,7 +48,7 @@ pub(crate) fn produce(
             };
             let index = block_index(&walk, exists, shape, work);
             let terms = terms + index * comptime!(config.term_bytes() as u64);
-            ring.wait_empty(&place, side);
+            ring.stages(side).wait_empty(&place);
             ring.fill(maps, &queries, terms, place.tile[0], side);
             place.advance();
             walk.advance(work);
