@@ -93,7 +93,7 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
         .collect();
     let mut table = String::from(
         "Instructions of the whole kernel; then of the loop over blocks of queries.\n\
-         regs | UTMALDG UBLKCP SYNCS BAR all | HGMMA R2UR MUFU LDS STSM RED BAR all | configuration\n",
+         regs | UTMALDG UBLKCP SYNCS BAR all | HGMMA R2UR MUFU LDS STSM RED UBLKRED BAR all | configuration\n",
     );
     for (plan, census) in plans.iter().zip(&censuses) {
         let loops = main_loops(census);
@@ -109,7 +109,7 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
         let [k, l] =
             [&census.kernel, loops[0]].map(|counts| move |name| Census::count(counts, name));
         table += &format!(
-            "{:4} | {:7} {:6} {:5} {:3} {:4} | {:5} {:4} {:4} {:3} {:4} {:3} {:3} {:3} | {}\n",
+            "{:4} | {:7} {:6} {:5} {:3} {:4} | {:5} {:4} {:4} {:3} {:4} {:3} {:7} {:3} {:3} | {}\n",
             census.registers,
             k("UTMALDG"),
             k("UBLKCP"),
@@ -122,6 +122,7 @@ fn main_kernel_has_no_local_memory_and_the_census_holds() {
             l("LDS."),
             l("STSM"),
             l("RED"),
+            l("UBLKRED"),
             l("BAR"),
             loops[0].values().sum::<usize>(),
             plan.config,
@@ -142,6 +143,16 @@ fn assert_derived(config: &BwdConfig, counts: &Counts) {
         true => (config.threads() / 2, head_dim / 64),
         false => (config.threads(), 1),
     };
+    let fours = block_m * head_dim / threads / 4;
+    // The copy engine adds a warp's sums: those that lie in dS's tile by its atoms, 16 rows of 128 bytes each.
+    let in_bulk = config.query_sums() == QuerySums::Atomic && !shares;
+    let is_in_ds = 4 * head_dim <= 2 * block_n;
+    let warp_bytes = 4 * block_m * head_dim / (threads / 32);
+    let parts = if is_in_ds {
+        warp_bytes.div_ceil(16 * 128)
+    } else {
+        1
+    };
     for (name, expected, why) in [
         (
             "HGMMA",
@@ -158,8 +169,18 @@ fn assert_derived(config: &BwdConfig, counts: &Counts) {
         ),
         (
             "RED",
-            of_dq(block_m * head_dim / threads / 4),
+            if in_bulk { 0 } else { of_dq(fours) },
             "four sums of a lane each",
+        ),
+        (
+            "STS.128",
+            if in_bulk { fours } else { 0 },
+            "four sums of a lane each, for the copy engine",
+        ),
+        (
+            "UBLKRED",
+            if in_bulk { parts } else { 0 },
+            "a warp's sums, or as many as lie together in a tile of dS",
         ),
         (
             "BAR",

@@ -11,6 +11,7 @@ use crate::config::sm90::{RegisterSplit, WARPGROUP, WARPGROUP_ROWS};
 use crate::config::{MMA_K, MMA_M, MMA_N, WARP};
 use crate::error::ConfigError;
 use crate::mma::accumulator::AccumulatorLayout;
+use crate::problem::Dtype;
 
 /// Columns of a warpgroup's dK and dV that leave registers for S and dP: each takes half as many.
 const MAX_HEAD_DIM: u32 = 128;
@@ -225,12 +226,20 @@ impl BwdConfig {
         }
     }
 
-    /// Bytes of a warp's dQ that lie together: in a tile of dS, one atom's rows.
+    /// Bytes from a warp's dQ to that of the next warp: in a tile of dS, an atom's rows of a warp's keys.
+    pub(crate) const fn dq_warp_bytes(&self) -> u32 {
+        if self.dq_is_in_ds() {
+            MMA_M * self.score_tile().atom_cols() as u32 * Dtype::BYTES
+        } else {
+            self.query_bytes() / (self.threads() / WARP)
+        }
+    }
+
+    /// Bytes of a warp's dQ that lie together: all, or what one atom's rows hold.
     pub(crate) const fn dq_part_bytes(&self) -> u32 {
         let all = self.query_bytes() / (self.threads() / WARP);
-        let rows = MMA_M * self.score_tile().atom_cols() as u32 * 2;
-        if self.dq_is_in_ds() && rows < all {
-            rows
+        if self.dq_warp_bytes() < all {
+            self.dq_warp_bytes()
         } else {
             all
         }
@@ -238,7 +247,7 @@ impl BwdConfig {
 
     /// Bytes from one part to the next.
     pub(crate) const fn dq_part_stride(&self) -> u32 {
-        self.block_n() * self.score_tile().atom_cols() as u32 * 2
+        self.score_tile().atom_bytes() as u32
     }
 
     /// Bytes for barriers.

@@ -1,7 +1,9 @@
 //! The sums of dQ in global memory, which the key blocks add to and `convert` reads.
 //!
 //! They lie as the registers do, [query block, warp, register, lane], with as many neighbouring registers
-//! of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous.
+//! of a lane side by side as one addition takes. So the sums of one addition of a warp are contiguous, and those of
+//! all its additions too: the copy engine adds them at once, where registers pass them to it through shared memory
+//! ([`Staged`]).
 //!
 //! Where key blocks add in order, the sums of a block are followed by a count: of the key blocks that have added
 //! theirs.
@@ -79,6 +81,12 @@ pub(crate) fn count_offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
     block * comptime!(block_bytes(config) as u64) + comptime!(sums_bytes(config) as u64)
 }
 
+/// Bytes from a lane's first four registers of dQ to its `group`-th four, in shared memory.
+const fn staged_offset(config: BwdConfig, group: u32) -> u32 {
+    let groups = config.dq_part_bytes() / step(config);
+    group / groups * config.dq_part_stride() + group % groups * step(config)
+}
+
 /// A warp's dQ on its way to the sums: in shared memory, in their order, by parts that lie apart.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
@@ -93,7 +101,7 @@ pub(crate) struct Staged {
 impl Staged {
     /// That of this warp for the `t`-th block; `shared` is where the cube's memory begins.
     pub fn new(shared: u32, t: u32, #[comptime] config: BwdConfig) -> Staged {
-        let warp = unit_position() / WARP * comptime!(config.dq_part_bytes());
+        let warp = unit_position() / WARP * comptime!(config.dq_warp_bytes());
         let tile = (t + 1) % 2 * comptime!(config.dq_tile_bytes());
         Staged {
             warp: shared + comptime!(config.dq_offset()) + tile + warp,
@@ -104,12 +112,10 @@ impl Staged {
     /// Has `acc` added to the warp's sums from address `target` on, while this warp goes on.
     pub fn add(&self, acc: &Accumulator, target: u64) {
         let config = comptime!(self.config);
-        let groups = comptime!(config.dq_part_bytes() / step(config));
         let lane = self.warp + unit_position() % WARP * 16;
         #[unroll]
         for group in 0..comptime!(acc.layout.len() as u32 / 4) {
-            let part = comptime!(group / groups * config.dq_part_stride());
-            let at = comptime!(part + group % groups * step(config));
+            let at = comptime!(staged_offset(config, group));
             r2s_f32_x4(lane, at, &four(acc, comptime!(group as usize)));
         }
         fence_shared_async();

@@ -1,7 +1,9 @@
 //! The conversion reads each sum of dQ where the main kernel adds to it.
 
-use super::{block_bytes, group_offset, registers_before, step, sums_bytes, warp_words};
-use crate::config::backward::grid::{grid, shared_keys};
+use super::{
+    block_bytes, group_offset, registers_before, staged_offset, step, sums_bytes, warp_words,
+};
+use crate::config::backward::grid::{grid, shared_keys, warpgroups};
 use crate::config::backward::sm90::DQ_COLUMNS;
 use crate::config::backward::{BwdConfig, QuerySums};
 use cute_layout::MmaAtom;
@@ -57,6 +59,40 @@ fn registers_follow_each_other_by_additions() {
         for group in 0..groups {
             let expected = group * step(config);
             assert_eq!(group_offset(config, group), expected, "{config}");
+        }
+    }
+}
+
+/// The copy engine adds what a lane has stored to the sums of that lane's registers; and no warp's dQ lies where
+/// another's does, or another's dS.
+#[test]
+fn staged_sums_lie_in_their_order_and_in_their_warps_own_memory() {
+    for config in warpgroups() {
+        let bytes = config.dq_part_bytes();
+        let in_ds = config.dq_offset() == config.ds_offset();
+        let end = if in_ds {
+            config.score_bytes()
+        } else {
+            config.dq_bytes()
+        };
+        let mut owners = BTreeMap::new();
+        for warp in 0..config.threads() / 32 {
+            let warp_sums = 4 * warp_words(config);
+            for group in 0..config.query_layout().len() as u32 / 4 {
+                for lane in 0..32 {
+                    let offset = staged_offset(config, group) + 16 * lane;
+                    let part = offset / config.dq_part_stride().max(bytes);
+                    let added = part * bytes + offset - part * config.dq_part_stride();
+                    let sum = warp * warp_sums + added;
+                    assert_eq!(sum, address(&config, warp, lane, 4 * group), "{config}");
+                    let at = warp * config.dq_warp_bytes() + offset;
+                    assert!(at + 16 <= end, "{config}: {at} of {end}");
+                    assert_eq!(owners.insert(at, warp), None, "{config}");
+                    // Rows of an atom of dS are keys, of 128 bytes each.
+                    let key = at % (config.block_n() * 128) / 128;
+                    assert!(!in_ds || key / 16 == warp, "{config}: key {key}");
+                }
+            }
         }
     }
 }
