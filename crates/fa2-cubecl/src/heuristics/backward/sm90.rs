@@ -7,10 +7,12 @@ use crate::heuristics::Gpu;
 use crate::heuristics::backward::{BwdPlan, choose_queries, section};
 use crate::heuristics::sm90::refusal_of;
 use crate::mask::MaskKind;
-use crate::problem::Problem;
+use crate::problem::{Mask, Problem};
 
-/// Heads of such a section: a GPU of 132 multiprocessors then runs 8 blocks of each.
+/// Heads of a section where key blocks add to dQ in order: a GPU of 132 multiprocessors then runs 8 blocks of each.
 const ORDERED_HEADS: u32 = 16;
+/// The same for large heads that see all keys: what more of them read and add to would not stay in the L2 cache.
+const ORDERED_LARGE_HEADS: u32 = 4;
 
 /// The plan for `problem` on `gpu`. Where dQ has a pass of its own, that is the one of
 /// [`choose_backward`](super::choose_backward).
@@ -45,7 +47,11 @@ pub fn choose_backward_sm90(
 /// all of them first: so many heads that these are few, and that cubes end in the order in which others start.
 fn ordered_section(problem: &Problem) -> u32 {
     let heads = (problem.batch * problem.heads_kv) as u32;
-    section(problem).max(ORDERED_HEADS).min(heads.max(1))
+    let least = match problem.mask {
+        Mask::None if problem.head_dim > 128 => ORDERED_LARGE_HEADS,
+        Mask::None | Mask::Causal(_) => ORDERED_HEADS,
+    };
+    section(problem).max(least).min(heads.max(1))
 }
 
 /// Why `plan`, made of [`Instructions::Sm90a`], does not serve `problem` on `gpu`, if so. `strides` of Q, K,

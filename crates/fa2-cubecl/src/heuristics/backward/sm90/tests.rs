@@ -110,3 +110,22 @@ fn sections_of_ordered_sums_have_heads_enough_for_a_gpu() {
         }
     }
 }
+
+#[test]
+fn sections_of_ordered_sums_of_large_heads_fit_the_cache() {
+    let section = |head_dim, mask| {
+        let problem = Problem {
+            batch: 8,
+            heads_q: 8,
+            heads_kv: 8,
+            mask,
+            ..problem(head_dim)
+        };
+        let plan = choose_backward_sm90(&problem, hopper(), QuerySums::Ordered).unwrap();
+        plan.section
+    };
+    for head_dim in [192, 256] {
+        assert_eq!(section(head_dim, Mask::None), 4);
+        assert!(section(head_dim, Mask::Causal(Alignment::TopLeft)) >= 16);
+    }
+}
