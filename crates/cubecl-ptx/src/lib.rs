@@ -15,10 +15,11 @@
 //! | [`shuffle`] | `shfl.sync.bfly`, `shfl.sync.idx`, `vote.sync.any`, `bar.warp.sync` |
 //! | [`memory`] | loads and stores of shared and global memory |
 //! | [`atomic`] | `red`, `atom`: sums in global memory |
+//! | [`ordering`] | `ld.acquire`, `st.release`: what one cube sees of another |
 //! | [`topology`] | positions read anew, opaque values, marks of branches |
 //! | [`barrier`] | named barriers: `bar.sync`, `bar.arrive` |
 //! | [`mbarrier`] | barriers in shared memory that count arrivals and copied bytes |
-//! | [`tma`] | `cp.async.bulk`, `cp.async.bulk.tensor`: bytes, and boxes of a tensor, into shared memory |
+//! | [`tma`] | `cp.async.bulk`, `cp.async.bulk.tensor`: bytes, and boxes of a tensor, into shared memory; `cp.reduce.async.bulk`: sums out of it |
 //! | [`proxy`] | `fence.proxy.async` |
 //! | [`tensor_map`] | `tensormap.replace`: tensor maps made on the device |
 //! | [`wgmma`] | `wgmma.mma_async` and its fence, commit and wait |
@@ -48,6 +49,7 @@ pub mod matrix;
 pub mod mbarrier;
 pub mod memory;
 pub mod op;
+pub mod ordering;
 pub mod proxy;
 pub mod registers;
 pub mod shuffle;

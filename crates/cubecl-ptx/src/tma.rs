@@ -1,7 +1,7 @@
 //! `cp.async.bulk`: bytes, and boxes of a tensor, into shared memory by the tensor memory accelerator
-//! (SM90).
+//! (SM90), and sums of f32 out of it.
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor". What a box
+//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk". What a box
 //! is stands in a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
 //!
 //! The target is named `.shared::cta`, not the older `.shared::cluster`, and that is more than taste: it needs

@@ -15,6 +15,7 @@ use cubecl_ptx::memory::{
 use cubecl_ptx::tma::{add_bytes_f32, commit_bulk, load_box, load_bytes, wait_bulk_read};
 
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
+pub(crate) use cubecl_ptx::proxy::fence_shared_async;
 pub(crate) use cubecl_ptx::shuffle::{shuffle_xor_bits, sync_warp};
 pub(crate) use cubecl_ptx::tma::Coordinates4;
 

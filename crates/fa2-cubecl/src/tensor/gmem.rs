@@ -4,7 +4,8 @@
 
 use cubecl::prelude::*;
 use cubecl_ptx::atomic::fetch_add_global;
-use cubecl_ptx::memory::{load_global_acquire, store_global, store_global_release};
+use cubecl_ptx::memory::store_global;
+use cubecl_ptx::ordering::{load_global_acquire, store_global_release};
 
 /// Byte strides of a [batch, heads, rows, columns] tensor whose columns are contiguous.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]

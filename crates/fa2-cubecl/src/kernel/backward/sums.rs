@@ -11,13 +11,12 @@
 use crate::config::backward::{BwdConfig, QuerySums};
 use crate::config::{MMA_N, WARP};
 use crate::copy::atom::{
-    Accumulator4, await_s2g_adds, end_s2g_adds, g2r_f32, g2r_f32_x4, r2g_add, r2g_add_x4,
-    r2s_f32_x4, s2g_add, sync_warp,
+    Accumulator4, await_s2g_adds, end_s2g_adds, fence_shared_async, g2r_f32, g2r_f32_x4, r2g_add,
+    r2g_add_x4, r2s_f32_x4, s2g_add, sync_warp,
 };
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
-use cubecl_ptx::proxy::fence_shared_async;
 
 /// Bytes between two neighbouring registers' sums where a lane adds them one by one, and from four to the
 /// next four where it adds four at once: all lanes' sums.
