@@ -1,11 +1,12 @@
 //! Where the tiles of the backward's main kernel lie in shared memory.
 //!
 //! ```text
-//! K | V | stages of (Q | dO) | dS^T | P^T, where it goes through here | stages of row terms | barriers
+//! K | V | stages of (Q | dO) | dS^T | P^T and dQ, where they go through here | stages of row terms | barriers
 //! ```
 //!
 //! Only warpgroups have barriers here, and two tiles of dS^T; those that share keys have tiles of dS and P
-//! instead, one each. The row terms come after the tiles: they are no whole period of the swizzle.
+//! instead, one each. Where the copy engine adds dQ, it lies in a tile of dS^T that has room for it, or in a tile
+//! of its own. The row terms come after the tiles: they are no whole period of the swizzle.
 
 use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::problem::Dtype;
