@@ -199,12 +199,21 @@ fn hopper_plans(
         section,
         ..chosen
     };
-    let of_loads = |config: BwdConfig| match args.loads.is_empty() {
-        true => vec![plan(config)],
-        false => {
-            let loads = args.loads.iter().map(|loads| loads.loads());
-            loads.map(|loads| plan(config.with_loads(loads))).collect()
+    let mut plans = Vec::new();
+    for config in configs {
+        if args.loads.is_empty() {
+            plans.push(plan(config));
         }
-    };
-    Ok(configs.into_iter().flat_map(of_loads).collect())
+        for loads in &args.loads {
+            let loads = loads.loads();
+            let forced = config.with_loads(loads);
+            if forced.loads() != loads {
+                bail!(
+                    "--loads: {config} has no {loads:?} loads; give --query-sums and --dims that have"
+                );
+            }
+            plans.push(plan(forced));
+        }
+    }
+    Ok(plans)
 }

@@ -40,6 +40,8 @@ impl<'a> Window<'a> {
         least_ms: f64,
     ) -> Result<Self> {
         let mut window = Self::queued(client, launch, sets);
+        // The first turn is a cold one.
+        window.time()?;
         let turn_ms = window.time()? * sets as f64;
         let times = |all: f64, one: f64| (all / one).ceil().max(1.0) as usize;
         window.launches = sets * times(GRAPH_MS.min(least_ms), turn_ms);

@@ -38,7 +38,7 @@ const REPEATS: [Case; 3] = [
         .inputs(Inputs::Concentrated),
 ];
 
-/// Runs the conformance grid and the replayed reports in one element type, with both ways to sum dQ.
+/// Runs the conformance grid and the replayed reports in one element type, with every way to sum dQ.
 pub fn check<E: KernelElement + BurnElement>(
     client: &Client,
     gpu: Gpu,

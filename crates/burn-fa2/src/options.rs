@@ -75,9 +75,10 @@ pub struct FlashAttentionOptions {
     pub scale: Option<f64>,
     /// Which implementation computes the attention.
     pub strategy: Strategy,
-    /// Whether the gradient must have the same bits each time that the same operands ask for it. On a kernel's path
-    /// that of the query is then summed up in a fixed order, which is slower: by key blocks that wait for each other
-    /// on Hopper, by a kernel of its own elsewhere. Everything else has the same bits anyway.
+    /// Whether the gradient must have the same bits each time that the same operands are tracked. On a kernel's path
+    /// that of the query is then summed up in a fixed order, which is slower: the kernels for Hopper wait for each
+    /// other's additions; those for all GPUs, and both where it alone is tracked, have a pass of its own. Everything
+    /// else has the same bits anyway.
     pub deterministic: bool,
 }
 

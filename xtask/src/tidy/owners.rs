@@ -30,7 +30,7 @@ const CALLERS_OF_INSTRUCTIONS: [&str; 5] = [
 ];
 
 /// The table to edit when a rule of ARCHITECTURE.md changes.
-const OWNED: [Owned; 9] = [
+const OWNED: [Owned; 10] = [
     Owned {
         words: &["burn", "burn_cubecl", "burn_fa2", "burn_tensor"],
         within: &["crates/fa2-cubecl/"],
@@ -84,6 +84,12 @@ const OWNED: [Owned; 9] = [
         within: &["crates/fa2-cubecl/src/"],
         homes: &["/copy/", "/pipeline.rs", "/pipeline/"],
         rule: "only pipelines wait for copies",
+    },
+    Owned {
+        words: &["await_s2g_adds"],
+        within: &["crates/fa2-cubecl/src/"],
+        homes: &["/copy/", "/kernel/backward/sums.rs"],
+        rule: "only the sums of dQ wait for the copy engine's additions",
     },
     Owned {
         words: &["unsafe"],

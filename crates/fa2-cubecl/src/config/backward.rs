@@ -166,7 +166,7 @@ impl BwdConfig {
         Ok(config)
     }
 
-    /// The same with dQ summed up by others.
+    /// The same with dQ summed up by others. Loads that [`QuerySums::Ordered`] needs stay where that is left again.
     #[must_use]
     pub const fn with_query_sums(mut self, query_sums: QuerySums) -> Self {
         self.query_sums = query_sums;

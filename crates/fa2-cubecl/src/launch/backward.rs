@@ -58,7 +58,8 @@ impl BwdTensors {
 /// Enqueues the gradients of `O = softmax(scale Q K^T) V`, and of its LSE, on the client's stream.
 ///
 /// `query_sums` says how dQ is summed up: all but [`QuerySums::Atomic`] give the same bits each time. dK and dV
-/// always have them. `plan` forces a plan; without one the heuristics choose one that runs from SM80 on.
+/// always have them. `plan` forces a plan; without one the heuristics choose one that runs from SM80 on, which
+/// [`QuerySums::Ordered`] has none of.
 /// Returns the plan used. The workspace, two f32 a query row and the f32 sums of dQ where there are such,
 /// comes from the client.
 ///

@@ -2,7 +2,8 @@
 //!
 //! The sums of a block have a count in global memory: of the cubes that have added theirs. A cube's turn has come
 //! when it is the cube's own number. One thread keeps the turns of a cube's warps: it waits for other cubes, and lets
-//! them wait, while the warps go on.
+//! them wait, while the warps go on. Whom it waits for must run or have ended: its number must be one of a cube that starts
+//! earlier.
 
 use crate::config::WARP;
 use crate::copy::atom::sync_warp;

@@ -133,6 +133,7 @@ fn clear(sums: u64, work: &QueryTile, #[comptime] config: BwdConfig) {
     }
 }
 
+/// A chunk of zeros.
 #[cube]
 fn zeros() -> Registers4 {
     Registers4 {

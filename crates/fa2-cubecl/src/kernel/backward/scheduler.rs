@@ -170,6 +170,7 @@ impl QueryWalk {
         let mut head = Array::<u32>::new(1usize);
         block[0] = 0u32;
         if descends {
+            // Where no query sees the keys it wraps, and nobody takes a step.
             block[0] = work.blocks - 1;
         }
         head[0] = 0u32;

@@ -108,7 +108,8 @@ impl Staged {
         }
     }
 
-    /// Has `acc` added to the warp's sums from address `target` on, while this warp goes on.
+    /// Has `acc` added to the sums, while this warp goes on. `target` is the address of the lane's first sum; that of
+    /// the first lane is the warp's.
     pub fn add(&self, acc: &Accumulator, target: u64) {
         let config = comptime!(self.config);
         let lane = self.warp + unit_position() % WARP * 16;

@@ -23,7 +23,7 @@ use crate::tensor::address::{unit_position, warpgroup_index};
 use cubecl::prelude::*;
 
 /// Queries whose P is rounded and multiplied at once. With all of 128, S, dP and the rounded P would not leave
-/// a thread registers for anything else; nor would half of them of the 240 that it has where a turn is kept.
+/// a thread registers for anything else; where a turn is kept, 240 are not enough for 64 at once either.
 const fn part_queries(config: BwdConfig) -> u32 {
     match config.query_sums() {
         QuerySums::Ordered if config.block_m() == 128 => 32,

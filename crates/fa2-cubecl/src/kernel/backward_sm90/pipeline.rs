@@ -12,8 +12,8 @@
 //!
 //! Where key blocks add to dQ in order, the sums of a query block have a count in global memory: of the key blocks
 //! that have added theirs. A cube's turn has come when it is the number of key blocks before its own, all of which
-//! see the query block too ([`Turns`]). Cubes start in the order of their numbers, and those of earlier keys have
-//! lower ones, so who waits does so for cubes that run.
+//! see the query block too ([`Turns`]). Cubes of earlier keys have lower numbers, and hardware starts cubes in the
+//! order of their numbers, though CUDA does not promise it: so who waits does so for cubes that run.
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums};
@@ -40,6 +40,15 @@ impl BwdConfig {
             readers: self.threads() / WARP,
         }
     }
+
+    /// Bytes of all barriers.
+    const fn query_barriers_end(&self) -> u32 {
+        let turns = match self.query_sums() {
+            QuerySums::Ordered => TURN_BYTES,
+            QuerySums::Atomic | QuerySums::Owned => 0,
+        };
+        self.query_stages().end() + turns
+    }
 }
 
 /// The shared memory of a cube: tiles, stages and barriers.
@@ -57,7 +66,7 @@ impl QueryRing {
     /// The ring at shared address `shared`.
     pub fn new(shared: u32, #[comptime] config: BwdConfig) -> QueryRing {
         comptime!(assert!(
-            config.query_stages().end() + TURN_BYTES <= config.barrier_bytes(),
+            config.query_barriers_end() <= config.barrier_bytes(),
             "QueryRing: the barriers must fit behind the row terms"
         ));
         QueryRing { shared, config }
