@@ -11,8 +11,10 @@ use crate::problem::{Mask, Problem};
 
 /// Heads of a section where key blocks add to dQ in order: a GPU of 132 multiprocessors then runs 8 blocks of each.
 const ORDERED_HEADS: u32 = 16;
-/// The same for large heads that see all keys: what more of them read and add to would not stay in the L2 cache.
+/// The same for large heads that see all keys, where [`ORDERED_HEADS`] don't fit the L2 cache.
 const ORDERED_LARGE_HEADS: u32 = 4;
+/// Bytes of Q, dO and the sums of dQ that stay in the L2 cache (50 MB on an H200) beside all else.
+const ORDERED_CACHE_BYTES: usize = 32 << 20;
 
 /// The plan for `problem` on `gpu`. Where dQ has a pass of its own, that is the one of
 /// [`choose_backward`](super::choose_backward).
@@ -48,10 +50,18 @@ pub fn choose_backward_sm90(
 fn ordered_section(problem: &Problem) -> u32 {
     let heads = (problem.batch * problem.heads_kv) as u32;
     let least = match problem.mask {
-        Mask::None if problem.head_dim > 128 => ORDERED_LARGE_HEADS,
+        Mask::None if problem.head_dim > 128 && !fits_cache(problem) => ORDERED_LARGE_HEADS,
         Mask::None | Mask::Causal(_) => ORDERED_HEADS,
     };
     section(problem).max(least).min(heads.max(1))
+}
+
+/// Whether what [`ORDERED_HEADS`] read of queries and add to fits the cache.
+fn fits_cache(problem: &Problem) -> bool {
+    let rows = problem.heads_q / problem.heads_kv.max(1) * problem.seq_q;
+    // Two bytes of Q and of dO, four of a sum.
+    let bytes = ORDERED_HEADS as usize * rows * problem.head_dim * (2 + 2 + 4);
+    bytes <= ORDERED_CACHE_BYTES
 }
 
 /// Why `plan`, made of [`Instructions::Sm90a`], does not serve `problem` on `gpu`, if so. `strides` of Q, K,

@@ -113,11 +113,12 @@ fn sections_of_ordered_sums_have_heads_enough_for_a_gpu() {
 
 #[test]
 fn sections_of_ordered_sums_of_large_heads_fit_the_cache() {
-    let section = |head_dim, mask| {
+    let section = |head_dim, seq_q, mask| {
         let problem = Problem {
             batch: 8,
             heads_q: 8,
             heads_kv: 8,
+            seq_q,
             mask,
             ..problem(head_dim)
         };
@@ -125,7 +126,8 @@ fn sections_of_ordered_sums_of_large_heads_fit_the_cache() {
         plan.section
     };
     for head_dim in [192, 256] {
-        assert_eq!(section(head_dim, Mask::None), 4);
-        assert!(section(head_dim, Mask::Causal(Alignment::TopLeft)) >= 16);
+        assert_eq!(section(head_dim, 1024, Mask::None), 16);
+        assert_eq!(section(head_dim, 2048, Mask::None), 4);
+        assert!(section(head_dim, 2048, Mask::Causal(Alignment::TopLeft)) >= 16);
     }
 }
