@@ -2,6 +2,7 @@
 //!
 //! PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red".
 
+use crate::access::emit_store;
 use crate::matrix::Accumulator4;
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
@@ -17,14 +18,16 @@ use cubecl::prelude::*;
 )]
 pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
     intrinsic!(|scope| {
-        let text = format!("red.global.add.f32 [$0+{offset}], $1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,f,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
+        let address = address.read_value(scope);
+        let values = [value.read_value(scope)];
+        emit_store(
+            scope,
+            "red.global.add.f32",
+            "l,f,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }
 
@@ -36,20 +39,21 @@ pub fn add_global_f32(address: u64, #[comptime] offset: u32, value: f32) {
 )]
 pub fn add_global_f32_x4(address: u64, #[comptime] offset: u32, values: &Accumulator4) {
     intrinsic!(|scope| {
-        let text = format!("red.global.add.v4.f32 [$0+{offset}], {{$1,$2,$3,$4}};");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,f,f,f,f,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![
-            address.read_value(scope),
+        let address = address.read_value(scope);
+        let values = [
             values.x.read_value(scope),
             values.y.read_value(scope),
             values.z.read_value(scope),
             values.w.read_value(scope),
         ];
-        emit(scope, asm, vec![], operands);
+        emit_store(
+            scope,
+            "red.global.add.v4.f32",
+            "l,f,f,f,f,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }
 

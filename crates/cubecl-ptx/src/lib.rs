@@ -39,6 +39,7 @@
     reason = "`#[cube]` puts undocumented items beside each function"
 )]
 
+mod access;
 pub mod address;
 pub mod async_copy;
 pub mod atomic;

@@ -2,30 +2,12 @@
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: ld, st".
 
+use crate::access::{emit_load, emit_load_x4, emit_store};
 use crate::convert::{Pair, PairExpand};
 use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
 use crate::op::{Asm, Effect, emit};
 use cubecl::intrinsic;
-use cubecl::ir::Scope;
-use cubecl::ir::prelude::{TypeHandle, Value};
 use cubecl::prelude::*;
-
-/// Emits `load` of four registers of type `ty` from `address + offset`.
-fn emit_load_x4(
-    scope: &Scope,
-    load: &str,
-    constraints: &str,
-    offset: u32,
-    ty: TypeHandle,
-    address: Value,
-) -> Vec<Value> {
-    let asm = Asm {
-        text: &format!("{load} {{$0,$1,$2,$3}}, [$4+{offset}];"),
-        constraints,
-        effect: Effect::Memory,
-    };
-    emit(scope, asm, vec![ty; 4], vec![address])
-}
 
 /// Stores 4 bytes to shared `address + offset`.
 #[cube]
@@ -35,14 +17,16 @@ fn emit_load_x4(
 )]
 pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
     intrinsic!(|scope| {
-        let text = format!("st.shared.b32 [$0+{offset}], $1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "r,r,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
+        let address = address.read_value(scope);
+        let values = [value.read_value(scope)];
+        emit_store(
+            scope,
+            "st.shared.b32",
+            "r,r,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }
 
@@ -54,15 +38,17 @@ pub fn store_shared(address: u32, #[comptime] offset: u32, value: u32) {
 )]
 pub fn load_shared(address: u32, #[comptime] offset: u32) -> u32 {
     intrinsic!(|scope| {
-        let text = format!("ld.shared.b32 $0, [$1+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=r,r,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = u32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        let address = address.read_value(scope);
+        emit_load(
+            scope,
+            "ld.shared.b32",
+            "=r,r,~{memory}",
+            offset,
+            ty,
+            address,
+        )
+        .into()
     })
 }
 
@@ -101,20 +87,21 @@ pub fn load_shared_x4(address: u32, #[comptime] offset: u32) -> Registers4 {
 )]
 pub fn store_global_x4(address: u64, #[comptime] offset: u32, value: Registers4) {
     intrinsic!(|scope| {
-        let text = format!("st.global.v4.b32 [$0+{offset}], {{$1,$2,$3,$4}};");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,r,r,r,r,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![
-            address.read_value(scope),
+        let address = address.read_value(scope);
+        let values = [
             value.x.read_value(scope),
             value.y.read_value(scope),
             value.z.read_value(scope),
             value.w.read_value(scope),
         ];
-        emit(scope, asm, vec![], operands);
+        emit_store(
+            scope,
+            "st.global.v4.b32",
+            "l,r,r,r,r,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }
 
@@ -171,20 +158,21 @@ pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4
 )]
 pub fn store_shared_f32_x4(address: u32, #[comptime] offset: u32, values: &Accumulator4) {
     intrinsic!(|scope| {
-        let text = format!("st.shared.v4.f32 [$0+{offset}], {{$1,$2,$3,$4}};");
-        let asm = Asm {
-            text: &text,
-            constraints: "r,f,f,f,f,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![
-            address.read_value(scope),
+        let address = address.read_value(scope);
+        let values = [
             values.x.read_value(scope),
             values.y.read_value(scope),
             values.z.read_value(scope),
             values.w.read_value(scope),
         ];
-        emit(scope, asm, vec![], operands);
+        emit_store(
+            scope,
+            "st.shared.v4.f32",
+            "r,f,f,f,f,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }
 
@@ -247,15 +235,17 @@ pub fn load_global_x4(address: u64, #[comptime] offset: u32) -> Registers4 {
 )]
 pub fn load_global_f32(address: u64, #[comptime] offset: u32) -> f32 {
     intrinsic!(|scope| {
-        let text = format!("ld.global.f32 $0, [$1+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=f,l,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = f32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        let address = address.read_value(scope);
+        emit_load(
+            scope,
+            "ld.global.f32",
+            "=f,l,~{memory}",
+            offset,
+            ty,
+            address,
+        )
+        .into()
     })
 }
 
@@ -294,13 +284,15 @@ pub fn load_global_f32_x4(address: u64, #[comptime] offset: u32) -> Accumulator4
 )]
 pub fn store_global(address: u64, #[comptime] offset: u32, value: u32) {
     intrinsic!(|scope| {
-        let text = format!("st.global.b32 [$0+{offset}], $1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,r,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
+        let address = address.read_value(scope);
+        let values = [value.read_value(scope)];
+        emit_store(
+            scope,
+            "st.global.b32",
+            "l,r,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }

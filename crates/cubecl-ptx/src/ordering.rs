@@ -2,7 +2,7 @@
 //!
 //! PTX ISA, "Memory Consistency Model: Release and Acquire Patterns".
 
-use crate::op::{Asm, Effect, emit};
+use crate::access::{emit_load, emit_store};
 use cubecl::intrinsic;
 use cubecl::prelude::*;
 
@@ -15,15 +15,17 @@ use cubecl::prelude::*;
 )]
 pub fn load_global_acquire(address: u64, #[comptime] offset: u32) -> u32 {
     intrinsic!(|scope| {
-        let text = format!("ld.acquire.gpu.global.b32 $0, [$1+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=r,l,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = u32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        let address = address.read_value(scope);
+        emit_load(
+            scope,
+            "ld.acquire.gpu.global.b32",
+            "=r,l,~{memory}",
+            offset,
+            ty,
+            address,
+        )
+        .into()
     })
 }
 
@@ -36,13 +38,15 @@ pub fn load_global_acquire(address: u64, #[comptime] offset: u32) -> u32 {
 )]
 pub fn store_global_release(address: u64, #[comptime] offset: u32, value: u32) {
     intrinsic!(|scope| {
-        let text = format!("st.release.gpu.global.b32 [$0+{offset}], $1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "l,r,~{memory}",
-            effect: Effect::Memory,
-        };
-        let operands = vec![address.read_value(scope), value.read_value(scope)];
-        emit(scope, asm, vec![], operands);
+        let address = address.read_value(scope);
+        let values = [value.read_value(scope)];
+        emit_store(
+            scope,
+            "st.release.gpu.global.b32",
+            "l,r,~{memory}",
+            offset,
+            address,
+            values,
+        );
     })
 }

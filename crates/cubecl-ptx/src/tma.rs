@@ -1,8 +1,8 @@
 //! `cp.async.bulk`: bytes, and boxes of a tensor, into shared memory by the tensor memory accelerator
 //! (SM90), and sums of f32 out of it.
 //!
-//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk". What a box
-//! is stands in a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
+//! PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk".
+//! What a box is stands in a tensor map of 128 bytes ([`tensor_map`](crate::tensor_map)).
 //!
 //! The target is named `.shared::cta`, not the older `.shared::cluster`, and that is more than taste: it needs
 //! PTX 8.6. Assemblers before CUDA 12.5 take the strides of a map that a kernel makes in units of 16 bytes

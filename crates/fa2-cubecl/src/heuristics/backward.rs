@@ -58,10 +58,7 @@ pub fn choose_backward(
         .into_iter()
         .find(|config| fits(config.shared_bytes(), gpu, 1))
         .ok_or(ConfigError::HeadDim(columns))?;
-    let queries = match query_sums {
-        QuerySums::Atomic | QuerySums::Ordered => None,
-        QuerySums::Owned => Some(choose_queries(problem, gpu)?),
-    };
+    let queries = choose_queries(problem, gpu, query_sums)?;
     Ok(BwdPlan {
         config,
         section: section(problem),
@@ -69,8 +66,15 @@ pub fn choose_backward(
     })
 }
 
-/// The pass for dQ alone.
-fn choose_queries(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
+/// The pass for dQ alone, where it has one.
+fn choose_queries(
+    problem: &Problem,
+    gpu: Gpu,
+    query_sums: QuerySums,
+) -> Result<Option<FwdPlan>, ConfigError> {
+    if query_sums.in_memory() {
+        return Ok(None);
+    }
     let columns = problem.head_dim as u32;
     let mask = MaskKind::from(problem.mask);
     let mut configs = Vec::new();
@@ -82,10 +86,10 @@ fn choose_queries(problem: &Problem, gpu: Gpu) -> Result<FwdPlan, ConfigError> {
         configs.iter().find(fits)
     };
     let config = fit(2).or_else(|| fit(1)).copied();
-    Ok(FwdPlan {
+    Ok(Some(FwdPlan {
         config: config.ok_or(ConfigError::HeadDim(columns))?,
         section: super::section(problem),
-    })
+    }))
 }
 
 /// Key/value heads whose key blocks are scheduled together.

@@ -189,7 +189,7 @@ impl BwdConfig {
     }
 
     /// Bytes of a block's dQ in f32.
-    const fn query_bytes(&self) -> u32 {
+    pub(crate) const fn query_bytes(&self) -> u32 {
         self.block_m() * self.head_dim * 4
     }
 

@@ -34,14 +34,10 @@ pub fn choose_backward_sm90(
         QuerySums::Atomic | QuerySums::Owned => section(problem),
         QuerySums::Ordered => ordered_section(problem),
     };
-    let queries = match query_sums {
-        QuerySums::Atomic | QuerySums::Ordered => None,
-        QuerySums::Owned => Some(choose_queries(problem, gpu)?),
-    };
     Ok(BwdPlan {
         config: config.with_query_sums(query_sums),
         section,
-        queries,
+        queries: choose_queries(problem, gpu, query_sums)?,
     })
 }
 

@@ -39,7 +39,8 @@ pub struct PreprocessConfig {
     pub lse_gradient: LseGradient,
 }
 
-/// The row terms of every query block, and its sums of dQ cleared, with the count of key blocks, where `config` has them.
+/// The row terms of every query block, and its sums of dQ cleared, with the count of key blocks, where `config` has
+/// them.
 ///
 /// Launch with `m_blocks` cubes for each query head, of `config.backward.threads()` units.
 #[cube(launch_unchecked)]
@@ -117,8 +118,7 @@ pub fn backward_preprocess(
 /// Sets the sums of a block to zero.
 #[cube]
 fn clear(sums: u64, work: &QueryTile, #[comptime] config: BwdConfig) {
-    let (sums_bytes, count_bytes) =
-        comptime!((sums::sums_bytes(config), sums::count_bytes(config)));
+    let (sums_bytes, count_bytes) = comptime!((config.query_bytes(), sums::count_bytes(config)));
     let pass_bytes = comptime!(config.threads() * CHUNK_BYTES);
     let unit = unit_position();
     let target = sums

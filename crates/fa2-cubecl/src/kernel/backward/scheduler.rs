@@ -184,16 +184,17 @@ impl QueryWalk {
     /// The next block.
     pub fn advance(&mut self, work: &KeyTile) {
         let block = self.block[0];
-        if comptime!(self.descends) {
-            let ends = block == 0;
-            self.block[0] = select(ends, work.blocks, block) - 1;
-            self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
+        let ends = if comptime!(self.descends) {
+            block == 0
         } else {
-            let next = block + 1;
-            let ends = next == work.blocks;
-            self.block[0] = select(ends, 0u32, next);
-            self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
-        }
+            block + 1 == work.blocks
+        };
+        self.block[0] = if comptime!(self.descends) {
+            select(ends, work.blocks, block) - 1
+        } else {
+            select(ends, 0u32, block + 1)
+        };
+        self.head[0] = select(ends, self.head[0] + 1, self.head[0]);
     }
 }
 

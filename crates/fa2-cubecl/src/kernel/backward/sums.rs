@@ -29,11 +29,6 @@ const fn warp_words(config: BwdConfig) -> u32 {
     config.query_layout().len() as u32 * WARP
 }
 
-/// Bytes of a block's sums.
-pub(crate) const fn sums_bytes(config: BwdConfig) -> u32 {
-    config.block_m() * config.head_dim() * 4
-}
-
 /// Bytes for a block's count: a whole line of the cache, so that all sums stay aligned to one.
 pub(crate) const fn count_bytes(config: BwdConfig) -> u32 {
     match config.query_sums() {
@@ -44,7 +39,7 @@ pub(crate) const fn count_bytes(config: BwdConfig) -> u32 {
 
 /// Bytes from a block's sums to those of the next.
 pub(crate) const fn block_bytes(config: BwdConfig) -> u32 {
-    sums_bytes(config) + count_bytes(config)
+    config.query_bytes() + count_bytes(config)
 }
 
 /// Bytes from a lane's first sum to those of addition `group`. What a warp's columns don't have is of the
@@ -77,7 +72,7 @@ pub(crate) fn offset_of_warp(block: u64, warp: u32, #[comptime] config: BwdConfi
 /// Byte offset of the count of query block `block`.
 #[cube]
 pub(crate) fn count_offset(block: u64, #[comptime] config: BwdConfig) -> u64 {
-    block * comptime!(block_bytes(config) as u64) + comptime!(sums_bytes(config) as u64)
+    block * comptime!(block_bytes(config) as u64) + comptime!(config.query_bytes() as u64)
 }
 
 /// Bytes from a lane's first four registers of dQ to its `group`-th four, in shared memory.

@@ -322,8 +322,7 @@ fn hide(
 ) {
     let unit = unit_position();
     let key = work.key + unit / WARP * 16 + unit % WARP / 4;
-    let block = work.first + walk.block[0];
-    let query = block * comptime!(config.block_m()) + unit % 4 * 2;
+    let query = (work.first + walk.block[0]) * comptime!(config.block_m()) + unit % 4 * 2;
     mask::apply_transposed(
         acc_s,
         key as i32,

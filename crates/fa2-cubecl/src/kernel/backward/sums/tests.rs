@@ -1,8 +1,6 @@
 //! The conversion reads each sum of dQ where the main kernel adds to it.
 
-use super::{
-    block_bytes, group_offset, registers_before, staged_offset, step, sums_bytes, warp_words,
-};
+use super::{block_bytes, group_offset, registers_before, staged_offset, step, warp_words};
 use crate::config::backward::grid::{grid, shared_keys, warpgroups};
 use crate::config::backward::sm90::DQ_COLUMNS;
 use crate::config::backward::{BwdConfig, QuerySums};
@@ -122,10 +120,13 @@ fn parts_of_shared_keys_reach_the_sums_of_all_columns() {
 #[test]
 fn a_count_lies_behind_the_sums_of_its_block_and_before_the_next() {
     for config in grid() {
-        assert_eq!(block_bytes(config), sums_bytes(config), "{config}");
+        assert_eq!(block_bytes(config), config.query_bytes(), "{config}");
         let ordered = config.with_query_sums(QuerySums::Ordered);
-        assert_eq!(sums_bytes(ordered), sums_bytes(config), "{config}");
-        assert!(block_bytes(ordered) - sums_bytes(ordered) >= 4, "{config}");
+        assert_eq!(ordered.query_bytes(), config.query_bytes(), "{config}");
+        assert!(
+            block_bytes(ordered) - ordered.query_bytes() >= 4,
+            "{config}"
+        );
         assert!(block_bytes(ordered).is_multiple_of(128), "{config}");
     }
 }

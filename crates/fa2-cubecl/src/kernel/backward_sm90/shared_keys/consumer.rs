@@ -303,8 +303,7 @@ fn hide(
     work: &KeyTile,
     #[comptime] config: BwdConfig,
 ) {
-    let block = work.first + walk.block[0];
-    let row = block * comptime!(config.block_m()) + first_row();
+    let row = (work.first + walk.block[0]) * comptime!(config.block_m()) + first_row();
     let column = work.key + unit_position() % 4 * 2;
     mask::apply(
         acc_s,
