@@ -5,7 +5,7 @@ use crate::config::backward::{BwdConfig, BwdTile, Instructions, QuerySums};
 use crate::error::{ConfigError, Sm90Refusal};
 use crate::heuristics::Gpu;
 use crate::heuristics::backward::{BwdPlan, choose_queries, section};
-use crate::heuristics::sm90::refusal_of;
+use crate::heuristics::sm90::{heads_of_waves, refusal_of};
 use crate::mask::MaskKind;
 use crate::problem::{Mask, Problem};
 
@@ -30,9 +30,13 @@ pub fn choose_backward_sm90(
     let mask = MaskKind::from(problem.mask);
     let instructions = Instructions::Sm90a;
     let config = BwdConfig::made_of(instructions, problem.dtype, columns, mask, tile(columns))?;
-    let section = match query_sums {
-        QuerySums::Atomic | QuerySums::Owned => section(problem),
-        QuerySums::Ordered => ordered_section(problem),
+    let section = match (query_sums, problem.mask) {
+        (QuerySums::Ordered, _) => ordered_section(problem),
+        (QuerySums::Atomic | QuerySums::Owned, Mask::None) => 1,
+        (QuerySums::Atomic | QuerySums::Owned, Mask::Causal(_)) => {
+            let blocks = (problem.seq_k as u32).div_ceil(config.block_n());
+            heads_of_waves(1, blocks, (problem.batch * problem.heads_kv) as u32)
+        }
     };
     Ok(BwdPlan {
         config: config.with_query_sums(query_sums),
@@ -41,8 +45,8 @@ pub fn choose_backward_sm90(
     })
 }
 
-/// [`section`] where key blocks add to dQ in order. A cube that starts beside those before it waits for the turns of
-/// all of them first: so many heads that these are few, and that cubes end in the order in which others start.
+/// Heads of a section where key blocks add to dQ in order. A cube that starts beside those before it waits for the
+/// turns of all of them first: so many heads that these are few, and that cubes end in the order in which others start.
 fn ordered_section(problem: &Problem) -> u32 {
     let heads = (problem.batch * problem.heads_kv) as u32;
     let least = match problem.mask {

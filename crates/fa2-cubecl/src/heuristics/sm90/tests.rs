@@ -1,6 +1,6 @@
 //! Every problem gets a plan for SM90 that its GPU can run, and what is refused is told.
 
-use super::{FwdSm90Plan, choose_sm90, refusal_of_sm90, unmappable_stride};
+use super::{FwdSm90Plan, MULTIPROCESSORS, choose_sm90, refusal_of_sm90, unmappable_stride};
 use crate::error::Sm90Refusal;
 use crate::heuristics::Gpu;
 use crate::problem::{Alignment, Dtype, Mask, Problem};
@@ -57,6 +57,40 @@ fn a_causal_mask_over_few_keys_takes_two_warpgroups() {
         let config = choose_sm90(&problem).unwrap().config;
         assert_eq!(config.block_m(), block_m, "{problem:?}");
     }
+}
+
+#[test]
+fn sections_of_a_causal_mask_have_the_blocks_of_whole_waves() {
+    for (head_dim, waves) in [(64, 2), (128, 1), (256, 1)] {
+        for (heads_q, heads_kv) in [(16, 16), (16, 4), (15, 3)] {
+            for seq in [1, 500, 2048, 4096, 40_000] {
+                let problem = Problem {
+                    batch: 4,
+                    heads_q,
+                    heads_kv,
+                    seq_q: seq,
+                    seq_k: seq,
+                    ..problem(head_dim, Mask::Causal(Alignment::BottomRight))
+                };
+                let plan = choose_sm90(&problem).unwrap();
+                let group = problem.group_size() as u32;
+                assert!(plan.section.is_multiple_of(group), "{problem:?}");
+                let heads = (problem.batch * heads_q) as u32;
+                let cubes = |section| section * (seq as u32).div_ceil(plan.config.block_m());
+                let limit = waves * MULTIPROCESSORS;
+                assert!(
+                    plan.section == group || cubes(plan.section) <= limit,
+                    "{problem:?}"
+                );
+                assert!(
+                    plan.section == heads || cubes(plan.section + group) > limit,
+                    "{problem:?}"
+                );
+            }
+        }
+    }
+    let plan = choose_sm90(&problem(128, Mask::None)).unwrap();
+    assert_eq!(plan.section, 1);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use crate::config::backward::{Instructions, QuerySums};
 use crate::error::{ConfigError, Sm90Refusal};
 use crate::heuristics::Gpu;
 use crate::problem::{Alignment, Dtype, Mask, Problem};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 fn problem(head_dim: usize) -> Problem {
     Problem {
@@ -90,6 +92,48 @@ fn strides_that_are_never_stepped_along_are_no_reason() {
         refusal_of_backward_sm90(&plan, &one, strides, hopper()),
         None
     );
+}
+
+/// When the last of `cubes` ends, over the mean of all multiprocessors, where each starts the next one when it is free.
+/// A cube's weight is its blocks of queries and `more` for what it does beside them.
+fn imbalance(cubes: impl Iterator<Item = u32>, more: u32) -> f64 {
+    let mut free = BinaryHeap::from([Reverse(0); 132]);
+    let mut sum = 0;
+    for cube in cubes {
+        let Reverse(start) = free.pop().unwrap();
+        free.push(Reverse(start + cube + more));
+        sum += cube + more;
+    }
+    let end = free.iter().map(|Reverse(end)| *end).max().unwrap();
+    f64::from(end) / (f64::from(sum) / 132.0)
+}
+
+#[test]
+fn multiprocessors_end_together_under_a_causal_mask() {
+    for head_dim in [64, 128] {
+        for seq in [1024, 2048, 4096, 8192, 16384_usize] {
+            let problem = Problem {
+                batch: 16384 / seq,
+                heads_q: 16,
+                heads_kv: 16,
+                seq_q: seq,
+                seq_k: seq,
+                mask: Mask::Causal(Alignment::BottomRight),
+                ..problem(head_dim)
+            };
+            let plan = choose_backward_sm90(&problem, hopper(), QuerySums::Atomic).unwrap();
+            let (block_m, block_n) = (plan.config.block_m(), plan.config.block_n());
+            let blocks = seq as u32 / block_n;
+            let heads = (problem.batch * problem.heads_kv) as u32;
+            let cubes = (0..heads).step_by(plan.section as usize).flat_map(|first| {
+                let section = plan.section.min(heads - first);
+                let weight = move |block| (blocks - block) * block_n / block_m;
+                (0..blocks * section).map(move |cube| weight(cube / section))
+            });
+            let imbalance = imbalance(cubes, 2);
+            assert!(imbalance < 1.03, "{seq}: {imbalance}");
+        }
+    }
 }
 
 #[test]
