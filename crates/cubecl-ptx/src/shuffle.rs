@@ -47,7 +47,9 @@ pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
     })
 }
 
-/// The value of `x` in lane 0, for all lanes: the compiler may keep it once for the plane.
+/// `x`, which is the same in all lanes, kept once for the plane: `redux` leaves its result in a uniform register, and
+/// so the assembler computes what follows from it there too (SM80 and up). Of a value from `shfl` it moves what each
+/// matrix descriptor needs from a register of its own.
 #[cube]
 #[allow(
     unused_variables,
@@ -56,7 +58,7 @@ pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
 pub fn uniform(x: u32) -> u32 {
     intrinsic!(|scope| {
         let asm = Asm {
-            text: "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
+            text: "redux.sync.or.b32 $0, $1, -1;",
             constraints: "=r,r",
             effect: Effect::Memory,
         };

@@ -195,7 +195,7 @@ impl BwdConfig {
 
     /// Whether dQ lies in the tile of dS that the next block's is stored to, on its way to the sums: a warp's in the
     /// rows of its own keys, so that no other warp's dS comes over it.
-    const fn dq_is_in_ds(&self) -> bool {
+    pub(crate) const fn dq_is_in_ds(&self) -> bool {
         self.query_bytes() <= self.score_bytes()
     }
 
@@ -248,6 +248,12 @@ impl BwdConfig {
     /// Bytes from one part to the next.
     pub(crate) const fn dq_part_stride(&self) -> u32 {
         self.score_tile().atom_bytes() as u32
+    }
+
+    /// Whether a thread has registers for a block's row terms: 16 of each kind for 64 queries. For 128 it has none, and
+    /// none beside a warpgroup that loads, which leaves it 240 (ptxas spills).
+    pub(crate) const fn holds_terms(&self) -> bool {
+        self.block_m() == WARPGROUP_ROWS && matches!(self.loads(), Loads::Thread)
     }
 
     /// Bytes for barriers.

@@ -12,7 +12,7 @@ use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_blo
 use crate::kernel::backward::sums::{self, Staged};
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::Loader;
-use crate::kernel::backward_sm90::scores::{differentiate, to_probabilities};
+use crate::kernel::backward_sm90::scores::{LaneTerms, TermKind, differentiate, to_probabilities};
 use crate::mask;
 use crate::mma::accumulator::Accumulator;
 use crate::mma::warpgroup::atom::{Major, WGMMA_K, fence_products, pin, wait};
@@ -177,6 +177,7 @@ fn step(
     let terms = ring.terms(state.place.tile[0]) + unit_position() % 4 * comptime!(2 * TERM_BYTES);
 
     ring.stages().wait_full(&state.place);
+    let lse = LaneTerms::new(terms, TermKind::Lse, config);
     pin(&mut state.gradients.d_v);
     fence_products();
     gemm_ss(&mut state.acc_s, &state.operands.k, &q, dtype);
@@ -194,7 +195,8 @@ fn step(
     if state.walk.block[0] < work.masked {
         hide(&mut state.acc_s, &state.walk, shape, work, config);
     }
-    to_probabilities(&mut state.acc_s, terms, shape.scale_log2);
+    to_probabilities(&mut state.acc_s, &lse, shape.scale_log2);
+    let delta = LaneTerms::new(terms, TermKind::Delta, config);
     #[unroll]
     for part in 0..comptime!(config.block_m() / part_queries(config)) {
         let steps = comptime!(Steps {
@@ -209,12 +211,12 @@ fn step(
         let d_v = &mut state.gradients.d_v;
         let d_o = d_o.transposed();
         gemm_rs_steps(d_v, &state.p, &d_o, steps, dtype);
-        differentiate(&state.acc_s, &mut state.acc_dp, terms, steps);
+        differentiate(&state.acc_s, &mut state.acc_dp, &delta, steps);
         state.ds.round_steps(&state.acc_dp, steps, dtype);
     }
     let q = q.transposed();
     if comptime!(config.query_sums().in_memory()) {
-        if comptime!(config.adds_in_bulk()) {
+        if comptime!(config.adds_in_bulk() && config.dq_is_in_ds()) {
             // dQ of the block before has left; dS may lie where it was.
             sums::await_staged();
         }
@@ -235,6 +237,10 @@ fn step(
         }
         let target = to_sums + sums::offset(block, config);
         if comptime!(config.adds_in_bulk()) {
+            if comptime!(!config.dq_is_in_ds()) {
+                // dQ of the block before has had until now to leave.
+                sums::await_staged();
+            }
             Staged::new(ring.shared, t, config).add(&state.acc_dq, target);
         } else {
             sums::add(&state.acc_dq, target, config);

@@ -3,21 +3,113 @@
 //! The terms of two queries are those of [`backward`](crate::kernel::backward): -log2(e) LSE of both, then
 //! -delta of both, 8 bytes each. A load brings what is used at once; ptxas would part a longer one.
 
-use crate::config::backward::TERM_BYTES;
+use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::copy::atom::s2r_f32_pair;
-use crate::mma::accumulator::Accumulator;
+use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::mma::warpgroup::gemm::Steps;
 use crate::softmax::atom::{exp2_approx, fma};
 use cubecl::prelude::*;
+use cubecl_ptx::convert::Pair;
 
-/// `S = exp2(c S - log2(e) LSE)`. `terms` is the shared address of the terms of this lane's first two
-/// queries.
+/// One kind of the row terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TermKind {
+    /// -log2(e) LSE.
+    Lse,
+    /// -delta.
+    Delta,
+}
+
+impl TermKind {
+    /// Bytes from the terms of two queries to those of this kind.
+    const fn offset(self) -> u32 {
+        match self {
+            Self::Lse => 0,
+            Self::Delta => TERM_BYTES,
+        }
+    }
+}
+
+/// The terms of a lane's queries, of one kind. Where a thread has registers for them they are loaded here, so
+/// that their latency passes under products; else each pair is loaded where it is used.
+#[derive(CubeType)]
+pub(crate) struct LaneTerms {
+    /// Shared address of the terms of the first two queries.
+    address: u32,
+    values: Array<f32>,
+    #[cube(comptime)]
+    kind: TermKind,
+    #[cube(comptime)]
+    layout: AccumulatorLayout,
+    #[cube(comptime)]
+    are_held: bool,
+}
+
 #[cube]
-pub(crate) fn to_probabilities(acc_s: &mut Accumulator, terms: u32, scale_log2: f32) {
+impl LaneTerms {
+    /// Those of the scores of `config`; `address` is the shared address of the terms of this lane's first two
+    /// queries.
+    pub fn new(
+        address: u32,
+        #[comptime] kind: TermKind,
+        #[comptime] config: BwdConfig,
+    ) -> LaneTerms {
+        let layout = comptime!(config.score_layout());
+        let are_held = comptime!(config.holds_terms());
+        let mut values = Array::<f32>::new(comptime!(2 * layout.n_tiles));
+        if are_held {
+            #[unroll]
+            for n in 0..comptime!(layout.n_tiles) {
+                let pair = load(address, n, kind, layout);
+                values[comptime!(2 * n)] = pair.low;
+                values[comptime!(2 * n + 1)] = pair.high;
+            }
+        }
+        LaneTerms {
+            address,
+            values,
+            kind,
+            layout,
+            are_held,
+        }
+    }
+
+    /// Those of the two queries of repeat `n`.
+    fn pair(&self, #[comptime] n: usize) -> Pair {
+        if comptime!(self.are_held) {
+            Pair {
+                low: self.values[comptime!(2 * n)],
+                high: self.values[comptime!(2 * n + 1)],
+            }
+        } else {
+            load(
+                self.address,
+                n,
+                comptime!(self.kind),
+                comptime!(self.layout),
+            )
+        }
+    }
+}
+
+#[cube]
+fn load(
+    address: u32,
+    #[comptime] n: usize,
+    #[comptime] kind: TermKind,
+    #[comptime] layout: AccumulatorLayout,
+) -> Pair {
+    let offset = comptime!(layout.column_offset(0, n) * TERM_BYTES + kind.offset());
+    s2r_f32_pair(address, offset)
+}
+
+/// `S = exp2(c S - log2(e) LSE)`.
+#[cube]
+pub(crate) fn to_probabilities(acc_s: &mut Accumulator, lse: &LaneTerms, scale_log2: f32) {
     let layout = comptime!(acc_s.layout);
     #[unroll]
     for n in 0..comptime!(layout.n_tiles) {
-        let lse = s2r_f32_pair(terms, comptime!(layout.column_offset(0, n) * TERM_BYTES));
+        let lse = lse.pair(n);
         #[unroll]
         for half in 0..2usize {
             let first = comptime!(layout.index(0, half, 0, n));
@@ -28,20 +120,19 @@ pub(crate) fn to_probabilities(acc_s: &mut Accumulator, terms: u32, scale_log2: 
     }
 }
 
-/// `dP = P (dP - delta)` for the queries of `steps`; `terms` as for [`to_probabilities()`].
+/// `dP = P (dP - delta)` for the queries of `steps`.
 #[cube]
 pub(crate) fn differentiate(
     acc_p: &Accumulator,
     acc_dp: &mut Accumulator,
-    terms: u32,
+    delta: &LaneTerms,
     #[comptime] steps: Steps,
 ) {
     let layout = comptime!(acc_p.layout);
     #[unroll]
     for index in 0..comptime!(2 * steps.count as usize) {
         let n = comptime!(2 * steps.first as usize + index);
-        let offset = comptime!((layout.column_offset(0, n) + 1) * TERM_BYTES);
-        let delta = s2r_f32_pair(terms, offset);
+        let delta = delta.pair(n);
         #[unroll]
         for half in 0..2usize {
             let first = comptime!(layout.index(0, half, 0, n));
