@@ -47,15 +47,34 @@ pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
     })
 }
 
-/// `x`, which is the same in all lanes, kept once for the plane: `redux` leaves its result in a uniform register, and
-/// so the assembler computes what follows from it there too (SM80 and up). Of a value from `shfl` it moves what each
-/// matrix descriptor needs from a register of its own.
+/// The value of `x` in lane 0, for all lanes: the compiler may keep it once for the plane. The assembler has the lanes
+/// compute what follows from it.
 #[cube]
 #[allow(
     unused_variables,
     reason = "the body is an intrinsic: only its expansion exists"
 )]
 pub fn uniform(x: u32) -> u32 {
+    intrinsic!(|scope| {
+        let asm = Asm {
+            text: "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
+            constraints: "=r,r",
+            effect: Effect::Memory,
+        };
+        let ty = u32::__expand_as_type(scope);
+        let operands = vec![x.read_value(scope)];
+        emit(scope, asm, vec![ty], operands)[0].into()
+    })
+}
+
+/// `x`, which is the same in all lanes, in a uniform register, where `redux` leaves its result (SM80 and up). The assembler
+/// computes what follows from it there too, matrix descriptors for example.
+#[cube]
+#[allow(
+    unused_variables,
+    reason = "the body is an intrinsic: only its expansion exists"
+)]
+pub fn uniform_register(x: u32) -> u32 {
     intrinsic!(|scope| {
         let asm = Asm {
             text: "redux.sync.or.b32 $0, $1, -1;",

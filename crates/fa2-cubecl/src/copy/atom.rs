@@ -5,7 +5,6 @@ use crate::copy::barrier::SharedBarrier;
 use cubecl::prelude::*;
 use cubecl_ptx::async_copy::{copy_async, copy_async_zero_fill};
 use cubecl_ptx::atomic::{add_global_f32, add_global_f32_x4};
-use cubecl_ptx::convert::Pair;
 use cubecl_ptx::matrix::{ldmatrix_x4, stmatrix_x4};
 use cubecl_ptx::memory::{
     load_global_f32, load_global_f32_x4, load_global_x4, load_shared, load_shared_f32_x2,
@@ -14,6 +13,7 @@ use cubecl_ptx::memory::{
 };
 use cubecl_ptx::tma::{add_bytes_f32, commit_bulk, load_box, load_bytes, wait_bulk_read};
 
+pub(crate) use cubecl_ptx::convert::Pair;
 pub(crate) use cubecl_ptx::matrix::{Accumulator4, Registers4, Transpose};
 pub(crate) use cubecl_ptx::proxy::fence_shared_async;
 pub(crate) use cubecl_ptx::shuffle::{shuffle_xor_bits, sync_warp};

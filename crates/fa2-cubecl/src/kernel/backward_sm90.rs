@@ -20,6 +20,7 @@
 pub(crate) mod consumer;
 pub(crate) mod keeper;
 pub mod maps;
+mod operands;
 pub(crate) mod pipeline;
 pub(crate) mod producer;
 mod scores;

@@ -2,7 +2,7 @@
 
 use crate::config::sm90::WARPGROUP;
 use cubecl::prelude::*;
-use cubecl_ptx::shuffle::uniform;
+use cubecl_ptx::shuffle::{uniform, uniform_register};
 
 pub(crate) use cubecl_ptx::address::{global_address, global_address_mut, shared_address};
 pub(crate) use cubecl_ptx::topology::{
@@ -15,5 +15,11 @@ pub(crate) const SHARED_ALIGNMENT: usize = 1024;
 /// The warpgroup of this unit in its cube; the same register for a whole warp.
 #[cube]
 pub(crate) fn warpgroup_index() -> u32 {
+    uniform_register(unit_position() / WARPGROUP)
+}
+
+/// [`warpgroup_index()`] in a register of each lane.
+#[cube]
+pub(crate) fn warpgroup_index_in_lanes() -> u32 {
     uniform(unit_position() / WARPGROUP)
 }

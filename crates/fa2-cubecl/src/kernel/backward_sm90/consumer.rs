@@ -6,20 +6,18 @@
 
 use crate::config::WARP;
 use crate::config::backward::{BwdConfig, Loads, QuerySums, TERM_BYTES};
-use crate::config::sm90::WARPGROUP_ROWS;
-use crate::copy::r2s_block::R2sBlock;
 use crate::kernel::backward::scheduler::{BwdShape, KeyTile, QueryWalk, query_block};
 use crate::kernel::backward::sums::{self, Staged};
+use crate::kernel::backward_sm90::operands::Operands;
 use crate::kernel::backward_sm90::pipeline::QueryRing;
 use crate::kernel::backward_sm90::producer::Loader;
 use crate::kernel::backward_sm90::scores::{LaneTerms, TermKind, differentiate, to_probabilities};
 use crate::mask;
 use crate::mma::accumulator::Accumulator;
-use crate::mma::warpgroup::atom::{Major, WGMMA_K, fence_products, pin, wait};
+use crate::mma::warpgroup::atom::{WGMMA_K, fence_products, pin, wait};
 use crate::mma::warpgroup::gemm::{Fragments, Steps, gemm_rs, gemm_rs_steps, gemm_ss};
-use crate::mma::warpgroup::operand::{Operand, OperandForm, column_bytes};
 use crate::pipeline::place::Place;
-use crate::tensor::address::{unit_position, warpgroup_index};
+use crate::tensor::address::unit_position;
 use cubecl::prelude::*;
 
 /// Queries whose P is rounded and multiplied at once. With all of 128, S, dP and the rounded P would not leave
@@ -52,21 +50,6 @@ struct State {
     p: Fragments,
     ds: Fragments,
     gradients: KeyGradients,
-}
-
-/// A warpgroup's views of shared memory; V and dO are beside K and Q.
-#[derive(CubeType)]
-struct Operands {
-    /// This warpgroup's keys of K.
-    k: Operand,
-    /// Q in the first stage.
-    q: Operand,
-    /// dS^T, transposed: the queries whose dQ is this warpgroup's.
-    ds: Operand,
-    /// K, transposed: the columns of dQ that are this warpgroup's.
-    k_transposed: Operand,
-    /// dS^T as a target.
-    ds_target: R2sBlock,
 }
 
 /// dK and dV of this warpgroup's keys; adds its part of dQ to the sums from global
@@ -106,55 +89,6 @@ pub(crate) fn consume(
         pin(&mut state.gradients.d_v);
     }
     state.gradients
-}
-
-#[cube]
-impl Operands {
-    fn new(shared: u32, #[comptime] config: BwdConfig) -> Operands {
-        let keys = comptime!(OperandForm {
-            tile: config.kv_tile(),
-            major: Major::K,
-        });
-        let keys_transposed = comptime!(OperandForm {
-            tile: config.kv_tile(),
-            major: Major::Mn,
-        });
-        let queries = comptime!(OperandForm {
-            tile: config.q_tile(),
-            major: Major::K,
-        });
-        let scores = comptime!(OperandForm {
-            tile: config.score_tile(),
-            major: Major::Mn,
-        });
-        let unit = unit_position();
-        let warpgroup = warpgroup_index();
-        // As the warps of dQ's layout: along the queries first.
-        let along_queries = comptime!(config.block_m() / WARPGROUP_ROWS);
-        let query = warpgroup % along_queries * WARPGROUP_ROWS;
-        let column = warpgroup / along_queries * comptime!(config.query_warp_columns());
-        let rows = shared + warpgroup * comptime!(WARPGROUP_ROWS * keys.row_bytes());
-        let stages = shared + comptime!(config.stages_offset());
-        let ds = shared + comptime!(config.ds_offset());
-        Operands {
-            k: Operand::new(rows, keys),
-            q: Operand::new(stages, queries),
-            ds: Operand::new(ds + column_bytes(query, scores), scores),
-            k_transposed: Operand::new(
-                shared + column_bytes(column, keys_transposed),
-                keys_transposed,
-            ),
-            ds_target: R2sBlock::new(
-                ds,
-                unit / WARP,
-                0u32,
-                unit % WARP,
-                comptime!(config.score_tile()),
-                comptime!(config.score_layout()),
-                comptime!(config.instructions()),
-            ),
-        }
-    }
 }
 
 /// A block of queries.

@@ -4,12 +4,11 @@
 //! -delta of both, 8 bytes each. A load brings what is used at once; ptxas would part a longer one.
 
 use crate::config::backward::{BwdConfig, TERM_BYTES};
-use crate::copy::atom::s2r_f32_pair;
+use crate::copy::atom::{Pair, s2r_f32_pair};
 use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
 use crate::mma::warpgroup::gemm::Steps;
 use crate::softmax::atom::{exp2_approx, fma};
 use cubecl::prelude::*;
-use cubecl_ptx::convert::Pair;
 
 /// One kind of the row terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
