@@ -54,6 +54,9 @@ pub struct SuiteArgs {
     /// Plans that the heuristics choose, and no forced ones.
     #[arg(long)]
     chosen_only: bool,
+    /// A line for each check that ends, with the seconds since the start: of a run that doesn't end, they say where it is.
+    #[arg(long)]
+    verbose: bool,
     /// Only these parts; without it, all.
     #[arg(long, value_enum, value_delimiter = ',')]
     parts: Vec<Part>,
@@ -134,7 +137,7 @@ pub fn run(args: &SuiteArgs) -> Result<()> {
         has_cute() || !args.engines.contains(&EngineArg::Cute),
         "--engines cute: this build has no CuTe kernels (see kernels/README.md)"
     );
-    let mut tally = Tally::new(progress());
+    let mut tally = Tally::new(progress(), args.verbose);
     for dtype in &args.dtypes {
         match dtype {
             DtypeArg::F16 => check_type::<f16>(&client, gpu, args, &mut tally),

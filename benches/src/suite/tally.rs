@@ -1,23 +1,28 @@
-//! Counts checks and prints those that failed.
+//! Counts checks and prints those that failed, or all.
 
 use indicatif::ProgressBar;
 use std::fmt::Display;
+use std::time::Instant;
 
 /// Checks so far.
 pub struct Tally {
     passed: usize,
     failed: usize,
     progress: ProgressBar,
+    is_verbose: bool,
+    start: Instant,
 }
 
 impl Tally {
-    /// No check yet.
+    /// No check yet. With `is_verbose` each that ends has a line.
     #[must_use]
-    pub fn new(progress: ProgressBar) -> Self {
+    pub fn new(progress: ProgressBar, is_verbose: bool) -> Self {
         Self {
             passed: 0,
             failed: 0,
             progress,
+            is_verbose,
+            start: Instant::now(),
         }
     }
 
@@ -26,7 +31,13 @@ impl Tally {
         self.progress.set_message(name.to_string());
         self.progress.inc(1);
         match result {
-            Ok(()) => self.passed += 1,
+            Ok(()) => {
+                self.passed += 1;
+                if self.is_verbose {
+                    let seconds = self.start.elapsed().as_secs_f64();
+                    self.say(format!("{seconds:8.1} s  {name}"));
+                }
+            }
             Err(reason) => {
                 self.failed += 1;
                 self.say(format!("FAILED {name}: {reason}"));
