@@ -4,41 +4,34 @@ use crate::op::{Asm, Effect, emit};
 use cubecl::ir::Scope;
 use cubecl::ir::prelude::{TypeHandle, Value};
 
-/// Emits `load` of four registers of type `ty` from `address + offset`.
-pub(crate) fn emit_load_x4(
+/// `count` registers from `$first` on: one alone, more as a vector.
+fn registers(first: usize, count: usize) -> String {
+    let names: Vec<String> = (first..first + count).map(|i| format!("${i}")).collect();
+    match count {
+        1 => names.concat(),
+        _ => format!("{{{}}}", names.join(",")),
+    }
+}
+
+/// Emits `load` of `N` registers of type `ty` from `address + offset`.
+pub(crate) fn emit_load<const N: usize>(
     scope: &Scope,
     load: &str,
     constraints: &str,
     offset: u32,
     ty: TypeHandle,
     address: Value,
-) -> Vec<Value> {
+) -> [Value; N] {
     let asm = Asm {
-        text: &format!("{load} {{$0,$1,$2,$3}}, [$4+{offset}];"),
+        text: &format!("{load} {}, [${N}+{offset}];", registers(0, N)),
         constraints,
         effect: Effect::Memory,
     };
-    emit(scope, asm, vec![ty; 4], vec![address])
+    let loaded = emit(scope, asm, vec![ty; N], vec![address]);
+    std::array::from_fn(|i| loaded[i])
 }
 
-/// Emits `load` of one register of type `ty` from `address + offset`.
-pub(crate) fn emit_load(
-    scope: &Scope,
-    load: &str,
-    constraints: &str,
-    offset: u32,
-    ty: TypeHandle,
-    address: Value,
-) -> Value {
-    let asm = Asm {
-        text: &format!("{load} $0, [$1+{offset}];"),
-        constraints,
-        effect: Effect::Memory,
-    };
-    emit(scope, asm, vec![ty], vec![address])[0]
-}
-
-/// Emits `store`, which may be a sum, of `values` to `address + offset`: one, or four as a vector.
+/// Emits `store`, which may be a sum, of `values` to `address + offset`.
 pub(crate) fn emit_store<const N: usize>(
     scope: &Scope,
     store: &str,
@@ -47,13 +40,8 @@ pub(crate) fn emit_store<const N: usize>(
     address: Value,
     values: [Value; N],
 ) {
-    let vector = match N {
-        1 => "$1",
-        4 => "{$1,$2,$3,$4}",
-        _ => unreachable!("a store takes one register or four"),
-    };
     let asm = Asm {
-        text: &format!("{store} [$0+{offset}], {vector};"),
+        text: &format!("{store} [$0+{offset}], {};", registers(1, N)),
         constraints,
         effect: Effect::Memory,
     };

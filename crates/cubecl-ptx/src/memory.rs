@@ -2,7 +2,7 @@
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: ld, st".
 
-use crate::access::{emit_load, emit_load_x4, emit_store};
+use crate::access::{emit_load, emit_store};
 use crate::convert::{Pair, PairExpand};
 use crate::matrix::{Accumulator4, Accumulator4Expand, Registers4, Registers4Expand};
 use crate::op::{Asm, Effect, emit};
@@ -40,15 +40,15 @@ pub fn load_shared(address: u32, #[comptime] offset: u32) -> u32 {
     intrinsic!(|scope| {
         let ty = u32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        emit_load(
+        let [value] = emit_load(
             scope,
             "ld.shared.b32",
             "=r,r,~{memory}",
             offset,
             ty,
             address,
-        )
-        .into()
+        );
+        value.into()
     })
 }
 
@@ -62,7 +62,7 @@ pub fn load_shared_x4(address: u32, #[comptime] offset: u32) -> Registers4 {
     intrinsic!(|scope| {
         let ty = u32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        let r = emit_load_x4(
+        let [x, y, z, w] = emit_load(
             scope,
             "ld.shared.v4.b32",
             "=r,=r,=r,=r,r,~{memory}",
@@ -71,10 +71,10 @@ pub fn load_shared_x4(address: u32, #[comptime] offset: u32) -> Registers4 {
             address,
         );
         Registers4Expand {
-            x: r[0].into(),
-            y: r[1].into(),
-            z: r[2].into(),
-            w: r[3].into(),
+            x: x.into(),
+            y: y.into(),
+            z: z.into(),
+            w: w.into(),
         }
     })
 }
@@ -133,7 +133,7 @@ pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4
     intrinsic!(|scope| {
         let ty = f32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        let r = emit_load_x4(
+        let [x, y, z, w] = emit_load(
             scope,
             "ld.shared.v4.f32",
             "=f,=f,=f,=f,r,~{memory}",
@@ -142,10 +142,10 @@ pub fn load_shared_f32_x4(address: u32, #[comptime] offset: u32) -> Accumulator4
             address,
         );
         Accumulator4Expand {
-            x: r[0].into(),
-            y: r[1].into(),
-            z: r[2].into(),
-            w: r[3].into(),
+            x: x.into(),
+            y: y.into(),
+            z: z.into(),
+            w: w.into(),
         }
     })
 }
@@ -184,18 +184,19 @@ pub fn store_shared_f32_x4(address: u32, #[comptime] offset: u32, values: &Accum
 )]
 pub fn load_shared_f32_x2(address: u32, #[comptime] offset: u32) -> Pair {
     intrinsic!(|scope| {
-        let text = format!("ld.shared.v2.f32 {{$0,$1}}, [$2+{offset}];");
-        let asm = Asm {
-            text: &text,
-            constraints: "=f,=f,r,~{memory}",
-            effect: Effect::Memory,
-        };
         let ty = f32::__expand_as_type(scope);
-        let operands = vec![address.read_value(scope)];
-        let r = emit(scope, asm, vec![ty; 2], operands);
+        let address = address.read_value(scope);
+        let [low, high] = emit_load(
+            scope,
+            "ld.shared.v2.f32",
+            "=f,=f,r,~{memory}",
+            offset,
+            ty,
+            address,
+        );
         PairExpand {
-            low: r[0].into(),
-            high: r[1].into(),
+            low: low.into(),
+            high: high.into(),
         }
     })
 }
@@ -210,7 +211,7 @@ pub fn load_global_x4(address: u64, #[comptime] offset: u32) -> Registers4 {
     intrinsic!(|scope| {
         let ty = u32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        let r = emit_load_x4(
+        let [x, y, z, w] = emit_load(
             scope,
             "ld.global.v4.b32",
             "=r,=r,=r,=r,l,~{memory}",
@@ -219,10 +220,10 @@ pub fn load_global_x4(address: u64, #[comptime] offset: u32) -> Registers4 {
             address,
         );
         Registers4Expand {
-            x: r[0].into(),
-            y: r[1].into(),
-            z: r[2].into(),
-            w: r[3].into(),
+            x: x.into(),
+            y: y.into(),
+            z: z.into(),
+            w: w.into(),
         }
     })
 }
@@ -237,15 +238,15 @@ pub fn load_global_f32(address: u64, #[comptime] offset: u32) -> f32 {
     intrinsic!(|scope| {
         let ty = f32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        emit_load(
+        let [value] = emit_load(
             scope,
             "ld.global.f32",
             "=f,l,~{memory}",
             offset,
             ty,
             address,
-        )
-        .into()
+        );
+        value.into()
     })
 }
 
@@ -259,7 +260,7 @@ pub fn load_global_f32_x4(address: u64, #[comptime] offset: u32) -> Accumulator4
     intrinsic!(|scope| {
         let ty = f32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        let r = emit_load_x4(
+        let [x, y, z, w] = emit_load(
             scope,
             "ld.global.v4.f32",
             "=f,=f,=f,=f,l,~{memory}",
@@ -268,10 +269,10 @@ pub fn load_global_f32_x4(address: u64, #[comptime] offset: u32) -> Accumulator4
             address,
         );
         Accumulator4Expand {
-            x: r[0].into(),
-            y: r[1].into(),
-            z: r[2].into(),
-            w: r[3].into(),
+            x: x.into(),
+            y: y.into(),
+            z: z.into(),
+            w: w.into(),
         }
     })
 }

@@ -3,6 +3,7 @@
 use cubecl::ir::interfaces::side_effects::{MemoryEffect, MemoryEffectsOp};
 use cubecl::ir::prelude::*;
 use cubecl::ir::{CanMaterialize, Scope};
+use cubecl::prelude::CubePrimitive;
 use cubecl_llvm::shared::to_llvm::{ToLLVMDialect, insert::insert, ty::cube_type_to_llvm};
 use pliron::builtin::attributes::{StringAttr, UnitAttr};
 use pliron::builtin::types::{IntegerType, Signedness};
@@ -221,6 +222,17 @@ pub fn emit(
     let op = AsmOp::new(scope.ctx_mut(), asm, results, operands);
     scope.register(&op);
     op.get_operation().deref(scope.ctx()).results().collect()
+}
+
+/// Emits `text` where it stands, in order: its result and its operands are 32-bit registers.
+pub(crate) fn emit_word(scope: &Scope, text: &str, operands: Vec<Value>) -> Value {
+    let asm = Asm {
+        text,
+        constraints: &format!("=r{}", ",r".repeat(operands.len())),
+        effect: Effect::Memory,
+    };
+    let ty = u32::__expand_as_type(scope);
+    emit(scope, asm, vec![ty], operands)[0]
 }
 
 /// Emits the conversion of `pointer` to an address of type `result`.

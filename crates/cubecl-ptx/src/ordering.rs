@@ -17,15 +17,15 @@ pub fn load_global_acquire(address: u64, #[comptime] offset: u32) -> u32 {
     intrinsic!(|scope| {
         let ty = u32::__expand_as_type(scope);
         let address = address.read_value(scope);
-        emit_load(
+        let [value] = emit_load(
             scope,
             "ld.acquire.gpu.global.b32",
             "=r,l,~{memory}",
             offset,
             ty,
             address,
-        )
-        .into()
+        );
+        value.into()
     })
 }
 

@@ -1,9 +1,9 @@
-//! `shfl.sync` and `vote.sync`: exchange of registers and votes inside a plane (warp).
+//! `shfl.sync`, `redux.sync` and `vote.sync`: exchange of registers and votes inside a plane (warp).
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: shfl.sync"; "Parallel Synchronization
-//! and Communication Instructions: vote.sync".
+//! and Communication Instructions: redux.sync, vote.sync".
 
-use crate::op::{Asm, Effect, emit};
+use crate::op::{Asm, Effect, emit, emit_word};
 use cubecl::intrinsic;
 use cubecl::prelude::*;
 
@@ -36,14 +36,7 @@ pub fn shuffle_xor(x: f32, #[comptime] mask: u32) -> f32 {
 pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
     intrinsic!(|scope| {
         let text = format!("shfl.sync.bfly.b32 $0, $1, {mask}, 31, -1;");
-        let asm = Asm {
-            text: &text,
-            constraints: "=r,r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        let operands = vec![x.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        emit_word(scope, &text, vec![x.read_value(scope)]).into()
     })
 }
 
@@ -56,14 +49,12 @@ pub fn shuffle_xor_bits(x: u32, #[comptime] mask: u32) -> u32 {
 )]
 pub fn uniform(x: u32) -> u32 {
     intrinsic!(|scope| {
-        let asm = Asm {
-            text: "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
-            constraints: "=r,r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        let operands = vec![x.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        emit_word(
+            scope,
+            "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
+            vec![x.read_value(scope)],
+        )
+        .into()
     })
 }
 
@@ -76,14 +67,12 @@ pub fn uniform(x: u32) -> u32 {
 )]
 pub fn uniform_register(x: u32) -> u32 {
     intrinsic!(|scope| {
-        let asm = Asm {
-            text: "redux.sync.or.b32 $0, $1, -1;",
-            constraints: "=r,r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        let operands = vec![x.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
+        emit_word(
+            scope,
+            "redux.sync.or.b32 $0, $1, -1;",
+            vec![x.read_value(scope)],
+        )
+        .into()
     })
 }
 

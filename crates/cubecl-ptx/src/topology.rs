@@ -4,50 +4,26 @@
 //! costs in registers. In a kernel that needs all of them, reading a position again is cheaper than
 //! keeping everything that was derived from it.
 
-use crate::op::{Asm, Effect, emit};
+use crate::op::{Asm, Effect, emit, emit_word};
 use cubecl::intrinsic;
 use cubecl::prelude::*;
 
 /// The unit's position in its cube along x (`%tid.x`), read here and now.
 #[cube]
 pub fn unit_position() -> u32 {
-    intrinsic!(|scope| {
-        let asm = Asm {
-            text: "mov.u32 $0, %tid.x;",
-            constraints: "=r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        emit(scope, asm, vec![ty], vec![])[0].into()
-    })
+    intrinsic!(|scope| { emit_word(scope, "mov.u32 $0, %tid.x;", vec![]).into() })
 }
 
 /// The cube's position in the grid along x (`%ctaid.x`), read here and now.
 #[cube]
 pub fn cube_position() -> u32 {
-    intrinsic!(|scope| {
-        let asm = Asm {
-            text: "mov.u32 $0, %ctaid.x;",
-            constraints: "=r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        emit(scope, asm, vec![ty], vec![])[0].into()
-    })
+    intrinsic!(|scope| { emit_word(scope, "mov.u32 $0, %ctaid.x;", vec![]).into() })
 }
 
 /// Cubes of the grid along x (`%nctaid.x`), read here and now.
 #[cube]
 pub fn cube_count() -> u32 {
-    intrinsic!(|scope| {
-        let asm = Asm {
-            text: "mov.u32 $0, %nctaid.x;",
-            constraints: "=r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        emit(scope, asm, vec![ty], vec![])[0].into()
-    })
+    intrinsic!(|scope| { emit_word(scope, "mov.u32 $0, %nctaid.x;", vec![]).into() })
 }
 
 /// `x`, of which the compiler knows nothing: what follows from it is computed where it is used.
@@ -57,16 +33,7 @@ pub fn cube_count() -> u32 {
     reason = "the body is an intrinsic: only its expansion exists"
 )]
 pub fn opaque(x: u32) -> u32 {
-    intrinsic!(|scope| {
-        let asm = Asm {
-            text: "mov.b32 $0, $1;",
-            constraints: "=r,r",
-            effect: Effect::Memory,
-        };
-        let ty = u32::__expand_as_type(scope);
-        let operands = vec![x.read_value(scope)];
-        emit(scope, asm, vec![ty], operands)[0].into()
-    })
+    intrinsic!(|scope| { emit_word(scope, "mov.b32 $0, $1;", vec![x.read_value(scope)]).into() })
 }
 
 /// Nothing at run time, but a mark by which branches differ: what two branches with other marks begin with

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 /// The compute capability whose instructions the kernels are made of.
 const SM: u32 = 90;
 /// Multiprocessors of an H100 SXM and an H200.
-const MULTIPROCESSORS: u32 = 132;
+pub(crate) const MULTIPROCESSORS: u32 = 132;
 
 impl Gpu {
     /// Whether it has the instructions of the kernels for SM90: newer ones have others.

@@ -28,22 +28,10 @@ pub(crate) struct Operands {
 impl Operands {
     /// Those of this unit's warpgroup; `shared` is the shared address where the cube's memory begins.
     pub fn new(shared: u32, #[comptime] config: BwdConfig) -> Operands {
-        let keys = comptime!(OperandForm {
-            tile: config.kv_tile(),
-            major: Major::K,
-        });
-        let keys_transposed = comptime!(OperandForm {
-            tile: config.kv_tile(),
-            major: Major::Mn,
-        });
-        let queries = comptime!(OperandForm {
-            tile: config.q_tile(),
-            major: Major::K,
-        });
-        let scores = comptime!(OperandForm {
-            tile: config.score_tile(),
-            major: Major::Mn,
-        });
+        let keys = comptime!(OperandForm::new(config.kv_tile(), Major::K));
+        let keys_transposed = comptime!(OperandForm::new(config.kv_tile(), Major::Mn));
+        let queries = comptime!(OperandForm::new(config.q_tile(), Major::K));
+        let scores = comptime!(OperandForm::new(config.score_tile(), Major::Mn));
         let unit = unit_position();
         // Descriptors in uniform registers: measured up to 2% faster for blocks of 64 queries, up to 6% slower for those
         // of 128 that a computing thread loads (docs/perf/hopper.md).

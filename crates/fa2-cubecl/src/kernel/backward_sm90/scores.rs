@@ -5,7 +5,7 @@
 
 use crate::config::backward::{BwdConfig, TERM_BYTES};
 use crate::copy::atom::{Pair, s2r_f32_pair};
-use crate::mma::accumulator::{Accumulator, AccumulatorLayout};
+use crate::mma::accumulator::Accumulator;
 use crate::mma::warpgroup::gemm::Steps;
 use crate::softmax::atom::{exp2_approx, fma};
 use cubecl::prelude::*;
@@ -39,9 +39,7 @@ pub(crate) struct LaneTerms {
     #[cube(comptime)]
     kind: TermKind,
     #[cube(comptime)]
-    layout: AccumulatorLayout,
-    #[cube(comptime)]
-    are_held: bool,
+    config: BwdConfig,
 }
 
 #[cube]
@@ -53,13 +51,12 @@ impl LaneTerms {
         #[comptime] kind: TermKind,
         #[comptime] config: BwdConfig,
     ) -> LaneTerms {
-        let layout = comptime!(config.score_layout());
-        let are_held = comptime!(config.holds_terms());
-        let mut values = Array::<f32>::new(comptime!(2 * layout.n_tiles));
-        if are_held {
+        let n_tiles = comptime!(config.score_layout().n_tiles);
+        let mut values = Array::<f32>::new(comptime!(2 * n_tiles));
+        if comptime!(config.holds_terms()) {
             #[unroll]
-            for n in 0..comptime!(layout.n_tiles) {
-                let pair = load(address, n, kind, layout);
+            for n in 0..n_tiles {
+                let pair = load(address, n, kind, config);
                 values[comptime!(2 * n)] = pair.low;
                 values[comptime!(2 * n + 1)] = pair.high;
             }
@@ -68,14 +65,13 @@ impl LaneTerms {
             address,
             values,
             kind,
-            layout,
-            are_held,
+            config,
         }
     }
 
     /// Those of the two queries of repeat `n`.
     fn pair(&self, #[comptime] n: usize) -> Pair {
-        if comptime!(self.are_held) {
+        if comptime!(self.config.holds_terms()) {
             Pair {
                 low: self.values[comptime!(2 * n)],
                 high: self.values[comptime!(2 * n + 1)],
@@ -85,7 +81,7 @@ impl LaneTerms {
                 self.address,
                 n,
                 comptime!(self.kind),
-                comptime!(self.layout),
+                comptime!(self.config),
             )
         }
     }
@@ -96,8 +92,9 @@ fn load(
     address: u32,
     #[comptime] n: usize,
     #[comptime] kind: TermKind,
-    #[comptime] layout: AccumulatorLayout,
+    #[comptime] config: BwdConfig,
 ) -> Pair {
+    let layout = comptime!(config.score_layout());
     let offset = comptime!(layout.column_offset(0, n) * TERM_BYTES + kind.offset());
     s2r_f32_pair(address, offset)
 }

@@ -45,18 +45,9 @@ pub(crate) fn consume(
     shape: &FwdShape,
     #[comptime] config: FwdSm90Config,
 ) {
-    let q_form = comptime!(OperandForm {
-        tile: config.q_tile(),
-        major: Major::K,
-    });
-    let k_form = comptime!(OperandForm {
-        tile: config.kv_tile(),
-        major: Major::K,
-    });
-    let v_form = comptime!(OperandForm {
-        tile: config.kv_tile(),
-        major: Major::Mn,
-    });
+    let q_form = comptime!(OperandForm::new(config.q_tile(), Major::K));
+    let k_form = comptime!(OperandForm::new(config.kv_tile(), Major::K));
+    let v_form = comptime!(OperandForm::new(config.kv_tile(), Major::Mn));
     let q_rows = ring.q + warpgroup * comptime!(WARPGROUP_ROWS * q_form.row_bytes());
     let works = work_count(shape);
     let mut q_place = Place::first(0u32, 1u32);

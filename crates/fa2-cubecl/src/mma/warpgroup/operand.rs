@@ -18,6 +18,11 @@ pub(crate) struct OperandForm {
 }
 
 impl OperandForm {
+    /// `tile`, read along `major`.
+    pub(crate) const fn new(tile: SmemTile, major: Major) -> Self {
+        Self { tile, major }
+    }
+
     /// The layout, descriptor and starts.
     const fn operand(&self) -> GmmaOperand {
         GmmaOperand::new(self.tile, self.major)

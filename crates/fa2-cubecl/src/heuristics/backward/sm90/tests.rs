@@ -4,6 +4,7 @@ use super::{choose_backward_sm90, refusal_of_backward_sm90};
 use crate::config::backward::{Instructions, QuerySums};
 use crate::error::{ConfigError, Sm90Refusal};
 use crate::heuristics::Gpu;
+use crate::heuristics::sm90::MULTIPROCESSORS;
 use crate::problem::{Alignment, Dtype, Mask, Problem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -97,7 +98,7 @@ fn strides_that_are_never_stepped_along_are_no_reason() {
 /// When the last of `cubes` ends, over the mean of all multiprocessors, where each starts the next one when it is free.
 /// A cube's weight is its blocks of queries and `more` for what it does beside them.
 fn imbalance(cubes: impl Iterator<Item = u32>, more: u32) -> f64 {
-    let mut free = BinaryHeap::from([Reverse(0); 132]);
+    let mut free = BinaryHeap::from([Reverse(0); MULTIPROCESSORS as usize]);
     let mut sum = 0;
     for cube in cubes {
         let Reverse(start) = free.pop().unwrap();
@@ -105,7 +106,7 @@ fn imbalance(cubes: impl Iterator<Item = u32>, more: u32) -> f64 {
         sum += cube + more;
     }
     let end = free.iter().map(|Reverse(end)| *end).max().unwrap();
-    f64::from(end) / (f64::from(sum) / 132.0)
+    f64::from(end) / (f64::from(sum) / f64::from(MULTIPROCESSORS))
 }
 
 #[test]

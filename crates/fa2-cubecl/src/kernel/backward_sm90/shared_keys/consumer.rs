@@ -85,18 +85,9 @@ fn start(
     #[comptime] gradient: Gradient,
     #[comptime] config: BwdConfig,
 ) -> State {
-    let rows = comptime!(OperandForm {
-        tile: config.q_tile(),
-        major: Major::K,
-    });
-    let keys = comptime!(OperandForm {
-        tile: config.kv_tile(),
-        major: Major::K,
-    });
-    let scores = comptime!(OperandForm {
-        tile: config.score_tile(),
-        major: Major::Mn,
-    });
+    let rows = comptime!(OperandForm::new(config.q_tile(), Major::K));
+    let keys = comptime!(OperandForm::new(config.kv_tile(), Major::K));
+    let scores = comptime!(OperandForm::new(config.score_tile(), Major::Mn));
     let scores_offset = comptime!(match gradient {
         Gradient::Keys => config.ds_offset(),
         Gradient::Values => config.p_offset(),
